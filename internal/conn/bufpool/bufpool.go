@@ -1,4 +1,5 @@
-// Package bufpool keeps the receive buffers that connections borrow while bytes are arriving.
+// Package bufpool keeps the receive buffers that connections borrow while bytes are arriving, and
+// memory for messages.
 //
 // An idle connection holds no buffer: it waits in toe.Stream.ReadSegment without one. So ten
 // thousand idle connections need ten thousand goroutines and no buffers.

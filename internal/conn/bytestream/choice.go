@@ -2,14 +2,14 @@ package bytestream
 
 import "time"
 
-// MinOffer is the minimum length in bytes of a Write for which a Choice is asked. A shorter Write
+// MinOffer is the minimum length in bytes of a Write that a Choice decides about. A shorter Write
 // gains too little from a rendezvous: over loopback, where a round trip is shortest, Writes of up
 // to 1 MiB are faster as data, and Writes of 4 MiB with a rendezvous.
 const MinOffer = 2 << 20
 
-// A Choice decides which way the long Writes of a connection go, by how long they have taken. A
-// rendezvous saves a copy and costs a round trip, and which of them is more expensive depends on
-// the network, and on whether the reader waits. The zero value works.
+// A Choice decides whether the long Writes of a connection go as data or by rendezvous, by how long
+// earlier Writes took. A rendezvous saves a copy and costs a round trip, and which of them is more
+// expensive depends on the network, and on whether the reader waits. The zero value works.
 //
 // The first Writes try both ways. After that, a Choice uses the way that costs less, and tries the
 // other way again from time to time. Over a long round trip time such a try is expensive, so the
@@ -27,10 +27,10 @@ const (
 	firstWrites = 4
 	minInterval = 32
 	maxInterval = 1024
-	closeBy     = 2 // costs are close if one is at most so many times the other one
+	closeBy     = 2 // two costs are close if neither is more than closeBy times the other
 )
 
-// Next says whether the next long Write is offered.
+// Next reports whether the next long Write should be offered.
 func (c *Choice) Next() (offered bool) {
 	if c.begun < firstWrites {
 		c.begun++

@@ -58,11 +58,11 @@ func (k Kind) String() string {
 
 // Lengths and limits, in bytes.
 //
-// When a Read is over before the Write that it has lent its memory to, all of the grant is copied
-// to memory of the connection. The Read's deadline and Close wait for that copy, so MaxGrant bounds
-// it. MaxGrant is not shorter than MinOffer, so a longer Write goes on with the next offer. If the
-// reader has memory for less than the crossover, the rest goes as data.
-// When a Write's deadline passes, a few RDMA Writes may have to be copied, so piece bounds these.
+// When a Read returns before the Write to which it has granted its memory is over, all of the grant
+// is copied to memory of the connection. The Read's deadline and Close wait for that copy, so
+// MaxGrant bounds it. MaxGrant is not shorter than MinOffer, so a longer Write goes on with the
+// next offer. If the reader has memory for less than the crossover, the rest goes as data. When a
+// Write's deadline passes, a few RDMA Writes may have to be copied, so piece bounds these.
 const (
 	HeaderLen = 4
 	lengthLen = 4               // of an offer's or a done's Length
@@ -70,9 +70,9 @@ const (
 	flagFIN   = 1               // in Flags
 	maxCount  = 1<<16 - 1       // of Credits
 	MaxOffer  = 1 << 30         // the longest offer
-	MaxGrant  = 64 << 20        // the longest grant: see below
+	MaxGrant  = 64 << 20        // the longest grant: see above
 	MinGrant  = 32 << 10        // a Read with less memory is not worth a grant
-	piece     = 1 << 20         // the longest RDMA Write of a rendezvous: see below
+	piece     = 1 << 20         // the longest RDMA Write of a rendezvous: see above
 	Combine   = 8 << 10         // a shorter Write is copied, to be sent together with others
 	// CombineInBurst is the length in bytes up to which a Write in a burst is copied. With the copy
 	// Write need not wait for TCP, and many Writes need one system call. A longer Write is worth a
@@ -82,14 +82,14 @@ const (
 
 // Counts of buffers and credits.
 const (
-	// Reserve is how many credits data, offers and their ends leave.
+	// Reserve is how many credits data, offers and the ends of offers leave unused.
 	Reserve = 2
-	// ExtraBuffers is how many buffers an end has that the peer gets no credits for: for the end of
-	// the stream, and for a cancel, of which there is at most one.
+	// ExtraBuffers is how many buffers an end has for which the peer gets no credits: one for the
+	// end of the stream, and one for a cancel, of which there is at most one.
 	ExtraBuffers = 2
 	// MinCredits is the smallest number of receive buffers of an end.
 	MinCredits = 4
-	// MinMessage is the shortest that they may be, in bytes.
+	// MinMessage is the minimum length of such a buffer in bytes.
 	MinMessage = 512
 )
 
@@ -103,7 +103,7 @@ func (h Header) AppendTo(b []byte) []byte {
 }
 
 // ParseHeader reads a header from the front of b and returns what follows it. The error, an
-// ErrStream, is that b is too short or that the peer does not keep to the format.
+// ErrStream, means that b is too short or does not have the format of a header.
 func ParseHeader(b []byte) (h Header, rest []byte, err error) {
 	if len(b) < HeaderLen {
 		return Header{}, b, fmt.Errorf("%w: message of %d bytes", ErrStream, len(b))
@@ -115,7 +115,7 @@ func ParseHeader(b []byte) (h Header, rest []byte, err error) {
 	return h, b[HeaderLen:], nil
 }
 
-// IsData reports whether payload, the first segment's, begins a message with data.
+// IsData reports whether payload, of the first segment of a message, begins a message with data.
 func IsData(payload []byte) bool { return len(payload) > HeaderLen && Kind(payload[0]) == Data }
 
 // bodyLen returns how many bytes a message that is not data has behind its header.

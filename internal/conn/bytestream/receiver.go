@@ -9,16 +9,16 @@ import (
 // A Receiver is the state of the way in: what the peer may send next, and the reader's side of the
 // rendezvous. A Receiver has no lock: one goroutine at a time uses it.
 type Receiver struct {
-	credits int          // messages that the peer may send, as far as GaveBack has told
+	credits int          // messages that the peer may send, not counting what GaveBack has not noted yet
 	eof     bool         // the end of the stream has come
 	granted bool         // grant is open: neither done nor cancel has come for it
 	grant   rdmap.Handle // memory that the peer may write to
 	placed  uint64       // bytes from the first one on that RDMA Writes have brought
-	refused bool         // the last offer was refused: a cancel may cross that
+	refused bool         // the last offer was refused: a cancel may cross the refusal
 	over    bool         // a cancel has come, so the peer makes no offer any more
 }
 
-// NewReceiver returns the Receiver of a stream whose peer has so many credits.
+// NewReceiver returns the Receiver of a stream whose peer begins with these credits.
 func NewReceiver(credits int) *Receiver { return &Receiver{credits: credits} }
 
 // An Arrival is the meaning of a message of the peer.
@@ -50,7 +50,7 @@ const (
 // Arrived decodes a message that has been placed: its first HeaderLen bytes are in head and the
 // others in body. A shorter message is all in head. The error, an ErrStream, says that the peer may
 // not send that message now; the driver then ends the stream. Before Arrived, the driver calls
-// GaveBack if OutOfCredits says so.
+// GaveBack if OutOfCredits returns true.
 //
 // The driver acts on the Arrival:
 //
@@ -102,7 +102,7 @@ func (r *Receiver) useCredit(k Kind) error {
 }
 
 // OutOfCredits reports whether the peer has used all credits that the Receiver knows of. The next
-// message is then wrong, unless the Sender has given credits back meanwhile.
+// message is then a fault, unless the Sender has given credits back meanwhile.
 func (r *Receiver) OutOfCredits() bool { return r.credits <= 0 }
 
 // GaveBack notes that the peer has been given n credits more: what Sender.GivenBack has returned.
@@ -150,8 +150,8 @@ func (r *Receiver) Placed(h rdmap.Handle) {
 	}
 }
 
-// done checks that n bytes have been placed. The peer's word is not enough: bytes that the peer has
-// left out would be what was in the reader's memory before.
+// done checks that n bytes have been placed. What the peer says is not enough: in place of bytes
+// that it has left out, Read would return what was in the reader's memory before.
 func (r *Receiver) done(n int) error {
 	if !r.granted || n == 0 || uint64(n) > r.placed {
 		return streamError("%d bytes placed by rendezvous", n)
@@ -160,7 +160,7 @@ func (r *Receiver) done(n int) error {
 	return nil
 }
 
-// canceled notes that the peer makes no use of its offer.
+// canceled notes that the peer does not use its offer.
 func (r *Receiver) canceled() error {
 	if !r.granted && !r.refused {
 		return streamError("cancel without an offer")

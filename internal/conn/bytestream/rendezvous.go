@@ -34,7 +34,7 @@ type write struct {
 	minimum int    // the crossover
 }
 
-// take notes that n bytes are given out.
+// take notes that n more bytes have been given out.
 func (w *write) take(n int) {
 	w.data = w.data[n:]
 	w.sent += n
@@ -85,8 +85,8 @@ func (s *Sender) AsksPeer() bool {
 	return !s.isGivenOut() && (w.offers || s.offer.open || len(w.data) > (s.credits-Reserve)*s.longest)
 }
 
-// GiveUp says that nothing more of the long Write is to be given out. It is over when what has been
-// given out is completed.
+// GiveUp makes Next give out nothing more of the long Write. The Write is over when the requests
+// that have been given out are completed.
 func (s *Sender) GiveUp() { s.write.givenUp = true }
 
 // End ends the long Write and returns how many of its bytes go out.
@@ -102,9 +102,8 @@ func (s *Sender) End() (n int) {
 	return n
 }
 
-// Posts yields the requests of the long Write that are posted, the newest first: the driver cancels
-// them one after the other, until one can't be canceled, when the Write's memory is the caller's
-// again. Then it calls Completed.
+// Posts yields the posted requests of the long Write, the newest first. To take the Write back, the
+// driver cancels them in this order until one cannot be canceled, and then calls Completed.
 func (s *Sender) Posts() iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		if s.write.placed && !yield(s.offer.doneID) {
@@ -118,7 +117,7 @@ func (s *Sender) Posts() iter.Seq[uint64] {
 	}
 }
 
-// Detached says that the requests of the long Write that are still posted no longer refer to the
+// Detached notes that the requests of the long Write that are still posted no longer refer to the
 // Write's memory.
 func (s *Sender) Detached() {
 	for id := s.slots.posted.Head(); id < s.slots.posted.Tail(); id++ {
@@ -194,7 +193,7 @@ func (o *offering) endDue(s *Sender) output {
 }
 
 // Granted notes the peer's grant. The error, an ErrStream, says that there was no offer. One grant
-// without an offer is right: it has crossed the cancel of its offer.
+// without an offer is allowed: it has crossed the cancel of its offer.
 func (s *Sender) Granted(h rdmap.Handle) error {
 	o := &s.offer
 	switch {

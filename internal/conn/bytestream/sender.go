@@ -9,17 +9,17 @@ import (
 )
 
 // A Sender is the state of the way out: credits, the messages posted, what is to be posted next,
-// and the writer's side of the rendezvous. It has no lock: whoever calls it must have it to itself.
+// and the writer's side of the rendezvous. It has no lock: one goroutine at a time uses it.
 //
 // One Write at a time uses it: Append for one that is copied; Post, then Write to look at it, then
 // End for a long one.
 type Sender struct {
-	longest int // most bytes of data in one message
+	longest int // maximum bytes of data in one message
 	granted int // credits at the start
-	window  int // messages that the peer may have on their way here or unread
+	window  int // maximum number of the peer's messages on their way here or unread
 
 	credits     int // messages that may be sent
-	owed        int // buffers freed that the peer has not been told of
+	owed        int // freed buffers whose credits the peer has not got back
 	owedControl int // part of owed: buffers that held a grant or a message with credits only
 	givenBack   int // credits in messages posted since the last GivenBack, less those taken back
 
@@ -45,7 +45,7 @@ type Sender struct {
 	toGrant rdmap.Handle // the answer to the peer's offer
 }
 
-// Counts is the counts of a Sender.
+// Counts has the counts of a Sender.
 type Counts struct {
 	Stalls   uint64 // how often data had to wait for credits
 	Combined uint64 // Writes whose first byte went into a message with an earlier Write
@@ -53,9 +53,8 @@ type Counts struct {
 	Placed   uint64 // bytes for which a done was posted, which may have been taken back
 }
 
-// NewSender returns the Sender of a stream whose peer has announced so many credits for messages of
-// at most maxMessage bytes, the header included. window is how many messages the peer may send: its
-// credits.
+// NewSender returns the Sender of a stream whose peer has announced credits for messages of at most
+// maxMessage bytes, the header included. window is how many messages the peer may send.
 func NewSender(credits, maxMessage, window int) *Sender {
 	s := &Sender{longest: maxMessage - HeaderLen, granted: credits, credits: credits, window: window}
 	s.slots.depth = min(2*credits, MaxSlots)
@@ -66,10 +65,10 @@ func NewSender(credits, maxMessage, window int) *Sender {
 // the driver needs.
 func (s *Sender) Slots() int { return s.slots.depth }
 
-// Longest returns the most bytes of data that one message holds.
+// Longest returns the maximum number of bytes of data in one message.
 func (s *Sender) Longest() int { return s.longest }
 
-// Owed returns for how many buffers the peer has not got its credits back.
+// Owed returns the number of freed buffers whose credits the peer has not got back.
 func (s *Sender) Owed() int { return s.owed }
 
 // Counts returns the counts so far.
@@ -136,8 +135,8 @@ func (s *Sender) creditsDue() bool {
 // HasOutput reports whether Next would give a request out.
 func (s *Sender) HasOutput() bool { return s.next() != nothing }
 
-// IsWaiting reports whether messages wait for their Completions or for the send queue: whether
-// Completed is to be called.
+// IsWaiting reports whether messages wait for their Completions or for the send queue. If so,
+// Completed must be called.
 func (s *Sender) IsWaiting() bool { return s.full || !s.slots.isEmpty() }
 
 // Next makes wr the next request for the queue pair, all but its CQ, and reports whether there is
@@ -179,14 +178,14 @@ func (s *Sender) Next(wr *rdmap.WorkRequest) bool {
 	return true
 }
 
-// Full says that the queue pair has not taken the last request. Next gives it out again after the
+// Full notes that the queue pair has not taken the last request. Next gives it out again after the
 // next Completed.
 func (s *Sender) Full() {
 	*s.slots.next() = slot{}
 	s.ready, s.full = nothing, true
 }
 
-// Posted says that the queue pair has taken the last request.
+// Posted notes that the queue pair has taken the last request.
 func (s *Sender) Posted() {
 	e := s.slots.next()
 	s.owed -= e.credits
@@ -225,8 +224,8 @@ func (s *Sender) Posted() {
 	s.ready = nothing
 }
 
-// usesCredit reports whether the message takes a credit when it is posted. Copied Writes took
-// theirs before.
+// usesCredit reports whether the message takes a credit when it is posted. Copied Writes have taken
+// their credit before.
 func (o output) usesCredit() bool {
 	switch o {
 	case sendPending, writePart, sendCancel, sendFIN:
@@ -279,12 +278,12 @@ func (s *Sender) canceled(e *slot) {
 	}
 }
 
-// Append copies as much of a Write as there is room for, to at most most messages that are not
-// posted. If most is more than 1, at most twice as many are not completed. Only the newest of them
-// is shorter than Longest: a message ends where a Write ends only if it is posted before the next
-// Write. n is less than len(p) if the Write has to wait: for the messages before it to be posted,
-// for credits, or for the end of an offer. The caller tries again after Completed, Credit and
-// Posted. A finished stream takes nothing.
+// Append copies as much of a Write as there is room for. most is the maximum number of messages of
+// copied Writes that are not posted; if most is more than 1, at most twice as many are not
+// completed. Only the newest of them is shorter than Longest: a message ends where a Write ends
+// only if it is posted before the next Write. n is less than len(p) if the Write has to wait: for
+// the messages before it to be posted, for credits, or for the end of an offer. The caller tries
+// again after Completed, Credit and Posted. A finished stream takes nothing.
 func (s *Sender) Append(p []byte, most int) (n int) {
 	if s.closed {
 		return 0
@@ -349,14 +348,14 @@ func (s *Sender) stall() {
 }
 
 // Finish ends the stream after the data that has been written. Of a long Write under way, only the
-// bytes that have been given out still go.
+// bytes that have been given out are still sent.
 func (s *Sender) Finish() { s.closed = true }
 
 // IsFinished reports whether the end of the stream has been posted.
 func (s *Sender) IsFinished() bool { return s.fin }
 
-// Greet has the stream begin with a message that carries no data, and no credits: the peer may be
-// unable to send before it has received something.
+// Greet makes the stream begin with a message that carries neither data nor credits, because the
+// peer may be unable to send before it has received something.
 func (s *Sender) Greet() { s.greets = true }
 
 // Credit adds n credits that the peer has given back. The error, an ErrStream, says that the peer
@@ -387,6 +386,6 @@ func (s *Sender) Freed(n, window int, control bool) {
 	}
 }
 
-// Answer has the peer's offer answered: with memory that the peer may write to, or, if h has no
-// length, with a refusal.
+// Answer queues the answer to the peer's offer: memory that the peer may write to, or a refusal if
+// h has no length.
 func (s *Sender) Answer(h rdmap.Handle) { s.hasGrant, s.toGrant = true, h }

@@ -15,7 +15,7 @@ type slot struct {
 	parts  [2][]byte
 
 	kind    output
-	chunk   *bufpool.Chunk // what is sent; nil if that is a Write's own memory, or nothing but a header and a body
+	chunk   *bufpool.Chunk // the message; nil if it is a Write's own memory, or only a header and a body
 	own     bool           // a Write waits for it
 	n       int            // bytes of a Write
 	credits int            // that the header carries
@@ -69,8 +69,8 @@ func (s *slots) retire() {
 	}
 }
 
-// fill makes wr the Send of a header and data behind it, which is in the slot's chunk, in its body,
-// or a Write's own.
+// fill makes wr the Send of a header and the data behind it. The data is in the slot's chunk, in
+// its body, or in a Write's own memory.
 func (e *slot) fill(wr *rdmap.WorkRequest, h Header, data []byte) {
 	wr.Op = rdmap.WorkSend
 	if e.chunk != nil { // with room for the header in front

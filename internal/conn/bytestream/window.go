@@ -10,7 +10,7 @@ package bytestream
 // more. The zero value is no window.
 type Window struct {
 	Now   int   // messages
-	Most  int   // messages that the peer was told at the start
+	Most  int   // messages: the peer's credits at the start
 	Least int   // messages that are the allowance
 	Unit  int64 // bytes that the longest message takes
 }
@@ -34,9 +34,9 @@ func (w *Window) Change(room int64) int {
 	return 0
 }
 
-// HandBack notes that a buffer that held data is free again, and that the window changes by so many
+// HandBack notes that a buffer that held data is free again, and that the window changes by change
 // messages. It returns the number of buffers for which the peer gets its credits back. Only the
-// credits of DataBuffers may be kept back: without that rule both ends can come to a standstill, as
+// credits of DataBuffers may be kept back: without that rule the two ends can deadlock, as
 // conformance/models/credits.pml shows.
 func (w *Window) HandBack(change int) (credits int) {
 	w.Now += change

@@ -1,6 +1,6 @@
-// Package inbox keeps the messages that have arrived on a connection and that no Read has taken,
-// in message mode and for the byte stream. Both engines have one: the driver, whose messages lie in
-// memory of a pool, and a device's, whose messages lie in registered buffers.
+// Package inbox keeps the messages that have arrived on a connection and that no Read has taken, in
+// message mode and for the byte stream. Both engines have one: package driver, whose messages lie
+// in memory of a pool, and package device, whose messages lie in registered buffers.
 package inbox
 
 import (
@@ -9,11 +9,11 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// An Inbox has the unread messages in their order, and says what comes behind them. It is a value
-// without a lock, a goroutine or a clock. M says what a message's memory is, and goes back to the
+// An Inbox holds the unread messages in their order, and says what comes behind them. It is a value
+// without a lock, a goroutine or a clock. An M is the memory of a message. It goes back to the
 // caller when nothing of the message is unread.
 type Inbox[M any] struct {
-	Stream bool // Reads get a stream of bytes, in which messages have no borders
+	Stream bool // Reads get a stream of bytes, without the borders of messages
 
 	list  ring.Ring[message[M]]
 	notes ring.Ring[note] // of the messages that no Read has begun, in message mode
@@ -59,8 +59,8 @@ func (b *Inbox[M]) Join(data []byte) bool {
 }
 
 // Take moves unread bytes to p, and returns their number: as much of the stream as p has room for,
-// or as much of one message. If this begins a message, and to is not nil, it becomes the Completion
-// of that message. Take calls free with the memory that holds nothing unread any more.
+// or as much of one message. If this begins a message, and to is not nil, *to becomes the
+// Completion of that message. Take calls free with memory that holds nothing unread any more.
 func (b *Inbox[M]) Take(p []byte, to *rdmap.Completion, free func(M)) (n int) {
 	for b.list.Len() > 0 {
 		m := b.list.First()
@@ -84,8 +84,8 @@ func (b *Inbox[M]) Take(p []byte, to *rdmap.Completion, free func(M)) (n int) {
 	return n
 }
 
-// Show copies what Take would take to p, and takes nothing. all says that this is all that is
-// unread, and ended that nothing follows it.
+// Show copies to p what Take would take, and takes nothing. all says that nothing else is unread,
+// and ended that nothing follows.
 func (b *Inbox[M]) Show(p []byte) (n int, all, ended bool) {
 	left := b.list.Len() // messages that are not whole in p
 	for at := b.list.Head(); left > 0; at++ {
@@ -101,8 +101,8 @@ func (b *Inbox[M]) Show(p []byte) (n int, all, ended bool) {
 	return n, left == 0, left == 0 && b.IsOver()
 }
 
-// Close throws away what is unread, and what arrives from now on. It reports whether the peer loses
-// data by that, or has lost some before.
+// Close discards what is unread, and what arrives from now on. It reports whether data of the peer
+// is lost by that, or was lost before.
 func (b *Inbox[M]) Close(free func(M)) (lost bool) {
 	b.Discard()
 	if b.list.Len() > 0 {

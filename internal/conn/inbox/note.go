@@ -5,8 +5,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// A note is what the Completion of a message in the inbox says. A connection keeps memory for one,
-// so it is short.
+// A note has the fields of the Completion of a message in the inbox. A connection keeps memory for
+// one, so it is short.
 type note struct {
 	qpNum     uint64
 	immediate uint64
@@ -38,8 +38,9 @@ func (b *Inbox[M]) AddNote(c *rdmap.Completion) {
 	*b.notes.Push() = n
 }
 
-// EndNote takes the note of the message that a Read begins. If to is not nil, it becomes the
-// Completion of that message. This is done before another Read can begin the next message.
+// EndNote takes the note of the message that a Read begins. If to is not nil, *to becomes the
+// Completion of that message. EndNote must be called before another Read can begin the next
+// message.
 func (b *Inbox[M]) EndNote(to *rdmap.Completion) {
 	if to != nil {
 		*to = b.notes.First().completion()
@@ -47,7 +48,7 @@ func (b *Inbox[M]) EndNote(to *rdmap.Completion) {
 	b.notes.Pop()
 }
 
-// completion returns the Completion that the note is of.
+// completion returns the Completion from which the note was made.
 func (n *note) completion() rdmap.Completion {
 	return rdmap.Completion{
 		QPNum: n.qpNum, Op: rdmap.WorkRecv, Len: n.n, Solicited: n.flags&noteSolicited != 0,

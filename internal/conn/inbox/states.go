@@ -2,7 +2,7 @@ package inbox
 
 import "github.com/rddp/rddp/internal/states"
 
-// A tail is how the byte stream, or the row of messages, goes on.
+// A tail says what comes behind the unread messages.
 //
 //	open ──▶ behind ──▶ ended ──▶ cut
 //	  ├─────────────────▲         ▲
@@ -13,7 +13,7 @@ const (
 	tailOpen   tail = iota // more may come
 	tailBehind             // the end has come, and what is in front of it is not in the inbox yet
 	tailEnded              // nothing comes behind what is unread
-	tailCut                // what was in front of the end has been thrown away: there is no end
+	tailCut                // what was in front of the end has been discarded: Reads see no end
 )
 
 var tailNames = [...]string{"open", "behind", "ended", "cut"}
@@ -27,15 +27,15 @@ var tailNext = states.Table[tail]{
 	tailCut:    0,
 }
 
-// A sink is what becomes of messages that arrive.
+// A sink says what becomes of messages that arrive.
 //
 //	taking ──CloseRead, Close──▶ discarding ──something is thrown away──▶ losing
 type sink uint8
 
 const (
 	sinkTaking     sink = iota // Reads get them
-	sinkDiscarding             // the program has closed the way in: they are thrown away
-	sinkLosing                 // the same, and the peer has lost some by that
+	sinkDiscarding             // the program has closed the way in: they are discarded
+	sinkLosing                 // the same, and data of the peer has been lost by that
 )
 
 var sinkNames = [...]string{"taking", "discarding", "losing"}
@@ -48,7 +48,7 @@ var sinkNext = states.Table[sink]{
 	sinkLosing:     0,
 }
 
-// setTail and setSink are the only places where these states change.
+// setTail and setSink change these states. Nothing else does.
 func (b *Inbox[M]) setTail(next tail) { tailNext.Become(&b.tail, next) }
 func (b *Inbox[M]) setSink(next sink) { sinkNext.Become(&b.sink, next) }
 
@@ -74,7 +74,7 @@ func (b *Inbox[M]) EndIfBehind() {
 	}
 }
 
-// Cut notes that Reads see no end, because something in front of it is thrown away.
+// Cut notes that Reads see no end, because something in front of it is discarded.
 func (b *Inbox[M]) Cut() {
 	if b.tail == tailOpen || b.tail == tailEnded {
 		b.setTail(tailCut)
@@ -84,22 +84,22 @@ func (b *Inbox[M]) Cut() {
 // HasEnded reports whether nothing comes behind what is unread, because the peer has said so.
 func (b *Inbox[M]) HasEnded() bool { return b.tail == tailEnded }
 
-// Discards reports whether what arrives is thrown away, and HasLost whether the peer has lost
-// something by that.
+// Discards reports whether what arrives is discarded, and HasLost whether data of the peer has been
+// lost by that.
 func (b *Inbox[M]) Discards() bool { return b.sink != sinkTaking }
 func (b *Inbox[M]) HasLost() bool  { return b.sink == sinkLosing }
 
 // IsOver reports whether Reads get nothing behind what is unread, for either reason.
 func (b *Inbox[M]) IsOver() bool { return b.HasEnded() || b.Discards() }
 
-// Discard throws away everything that arrives from now on.
+// Discard makes the inbox's owner discard everything that arrives from now on.
 func (b *Inbox[M]) Discard() {
 	if b.sink == sinkTaking {
 		b.setSink(sinkDiscarding)
 	}
 }
 
-// Lose notes that something of the peer has been thrown away.
+// Lose notes that data of the peer has been discarded.
 func (b *Inbox[M]) Lose() {
 	if b.sink == sinkDiscarding {
 		b.setSink(sinkLosing)

@@ -25,8 +25,7 @@ var endNext = states.Table[End]{
 	EndGone: 0,
 }
 
-// become changes e, the only place where an End changes. It reports false if e is next already, or
-// further.
+// become changes e; nothing else does. It reports false if e is next already, or further.
 func (e *End) become(next End) bool {
 	if !endNext.Has(*e, next) {
 		return false
@@ -35,11 +34,11 @@ func (e *End) become(next End) bool {
 	return true
 }
 
-// Ends is the End of both.
+// Ends has the End of both ends.
 type Ends struct{ Own, Peer End }
 
-// Close brings this end to next, and returns the word that tells the peer. Without a word the peer
-// knows. An end that has nothing more to send or to receive is gone.
+// Close brings this end to next, and returns the word for the peer. tell is false if the peer needs
+// none. An end that has nothing more to send or to receive is gone.
 func (e *Ends) Close(next End) (w Word, tell bool) {
 	if next == EndShut && e.Peer != EndOpen {
 		next = EndGone

@@ -31,7 +31,7 @@ const HeaderLen = 40
 //	+---------------------------------------------------------------+
 //
 // Flag 1 says that the end is big-endian, flag 2 that it knows the IO map, by which programs of
-// librdmacm lend memory for RDMA Writes without a word. This package has no use for the latter.
+// librdmacm lend memory for RDMA Writes without a word. This package does not use the IO map.
 type Header struct {
 	BigEndian bool
 	Credits   uint16       // data messages that the end has room for
@@ -64,8 +64,8 @@ func appendHandle(b []byte, h rdmap.Handle) []byte {
 	return binary.BigEndian.AppendUint32(b, h.Len)
 }
 
-// ParseHeader reads the header from private data. The error, an ErrNoHeader, means that another
-// program than one of rsockets has written the private data, or one that cannot be used.
+// ParseHeader reads the header from private data. The error, an ErrNoHeader, means that the private
+// data is not from an rsockets program, or that this end cannot use what it says.
 func ParseHeader(b []byte) (Header, error) {
 	switch {
 	case len(b) < HeaderLen:
@@ -127,9 +127,9 @@ const (
 )
 
 // HalfLen returns the length in bytes of half a receive buffer, at most n, which is at least 1.
-// Only one byte of the length is not zero. For the peer's program polls its slots while its device
-// may be copying a descriptor there, as siw does byte by byte, and must not take a part of the
-// length for the whole.
+// Only one byte of the length is not zero. The peer's program polls its slots while its device may
+// be copying a descriptor there, as siw does byte by byte. The program must not take a part of the
+// length for the whole length.
 func HalfLen(n int) int {
 	n = min(n, MaxHalf)
 	shift := (bits.Len(uint(n)) - 1) / 8 * 8

@@ -18,13 +18,13 @@ type Receiver struct {
 	limit    uint16 // the limit that the peer knows; it wraps
 }
 
-// NewReceiver returns the Receiver of a stream whose buffer has two halves of that many bytes, the
-// first of which the Header lends to the peer. credits is Header.Credits.
+// NewReceiver returns the Receiver of a stream whose buffer has two halves of half bytes each. The
+// Header lends the first one to the peer. credits is Header.Credits.
 func NewReceiver(half int, credits uint16) *Receiver {
 	return &Receiver{half: half, granted: uint64(half), credits: credits, limit: credits}
 }
 
-// Arrived notes an OpData word of n bytes. filled says that they fill a half, the half of number
+// Arrived notes an OpData word of n bytes. filled says that they fill the half whose number is
 // half: the peer must not write to it any more. The error is an ErrStream.
 func (r *Receiver) Arrived(n uint32) (filled bool, half int, err error) {
 	left := uint64(r.half) - r.arrived%uint64(r.half)
@@ -52,15 +52,16 @@ func (r *Receiver) Unread() (off, n int) {
 // Take notes that n bytes have been read, at most what Unread has returned.
 func (r *Receiver) Take(n int) { r.read += uint64(n) }
 
-// grantDue reports whether a half is free that the peer has no space in.
+// grantDue reports whether a half is free that has not been lent to the peer.
 func (r *Receiver) grantDue() bool { return r.granted-r.read <= uint64(r.half) }
 
-// Due reports whether the peer is to be told of a half or of another limit.
+// Due reports whether Update has something for the peer: a half, or a new limit.
 func (r *Receiver) Due() bool {
 	return r.grantDue() || r.messages+r.credits-r.limit >= r.credits/2
 }
 
-// Update says what to tell the peer: the limit and, if grants is set, the half of that number.
+// Update returns what the peer must learn: the limit and, if grants is set, the descriptor of the
+// half with this number.
 func (r *Receiver) Update() (limit uint16, grants bool, half int) {
 	if grants = r.grantDue(); grants {
 		half = r.halfAt(r.granted)

@@ -11,8 +11,7 @@ const (
 	spare = 8
 	// MaxMessage is the maximum number of bytes of one data message.
 	MaxMessage = 64 << 10
-	// Slots is the number of slots of this end. The peer has no more descriptors than slots under
-	// way.
+	// Slots is the number of slots of this end. The peer has at most that many descriptors.
 	Slots = 2
 )
 
@@ -68,8 +67,8 @@ func (s *Sender) Slot() rdmap.Handle {
 	return h
 }
 
-// Limited notes the limit that the peer has stated. The error, an ErrStream, says that it gives
-// back credits of messages that were not sent.
+// Limited notes the limit that the peer has stated. The error, an ErrStream, means that the limit
+// gives back credits of messages that were not sent.
 func (s *Sender) Limited(limit uint16) error {
 	if outstanding := s.sent + s.credits - s.limit; limit-s.limit > outstanding {
 		return streamError("a limit of %d messages, with %d of %d sent", limit, s.sent, s.limit)
@@ -78,8 +77,8 @@ func (s *Sender) Limited(limit uint16) error {
 	return nil
 }
 
-// Lent notes a descriptor of the peer. The error, an ErrStream, says that there are more than
-// slots.
+// Lent notes a descriptor of the peer. The error, an ErrStream, means that there are more
+// descriptors than slots.
 func (s *Sender) Lent(h rdmap.Handle) error {
 	if s.lent == Slots {
 		return streamError("a descriptor more than slots")
