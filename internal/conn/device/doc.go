@@ -9,19 +9,19 @@
 // that waits behind another one moves to the rest of that one's buffer, so bytes bound what is
 // unread, and not messages.
 //
-// The rules are those of the machine, a value without a goroutine, a lock or a clock. It is told
-// what has happened, and says what is to be posted. An Engine guards one machine. It has one
-// goroutine, which waits for completions. Each goroutine that has told the machine something posts
-// what is due.
+// The machine has the rules. It is a value without a goroutine, a lock or a clock: events go in,
+// and it says what to post. An Engine guards one machine. It has one goroutine, which waits for
+// completions. A goroutine that has passed an event to the machine posts what is then due.
 //
-// In message mode, which foreign peers know, each message takes a receive until Read has taken it.
+// In message mode, which also works with foreign peers, each message occupies a receive until Read
+// has taken it.
 //
-// The end of a connection differs from that in process, since a queue pair has no half-close. Close
+// A connection ends differently than in process, because a queue pair has no half-close. Close
 // sends the end of the byte stream and then reads 0 bytes of the peer's memory: when that is
 // complete, the peer's device has everything. Then the connection waits for the peer's end, at most
 // CloseTimeout, and disconnects.
 //
-// An RNIC's end that accepts may send only when something has been received (RFC 5044 §7.1.2). The
-// byte stream of the end that dials therefore begins with a message without data, and that of the
-// other end waits for a message.
+// On an RNIC, the end that accepts may send only after it has received something (RFC 5044 §7.1.2).
+// So the byte stream of the end that dials begins with a message without data, and the byte stream
+// of the other end waits for a message.
 package device

@@ -30,12 +30,12 @@ type Config struct {
 	CloseTimeout        time.Duration
 }
 
-// A Link is what an Engine needs to know when its queue pair is connected.
+// A Link has what an Engine needs once its queue pair is connected.
 type Link struct {
 	QP         rnic.QP
 	Messages   bool // message mode, and not the byte stream
 	Credits    int  // messages that the peer has room for
-	MaxMessage int  // their length in bytes
+	MaxMessage int  // the maximum length of each in bytes
 	// Completions returns the completion queue of Post and PostBatch, and the number of the queue
 	// pair in their Completions.
 	Completions func() (cq *rdmap.CompletionQueue, qpNum uint64)
@@ -44,12 +44,12 @@ type Link struct {
 	Closed     *wait.Latch           // Conn.Close sets it
 	Background *wait.Background      // counts the connection, until it is over
 	Trace      *observe.Trace        // nil: no trace
-	Panicked   func(value any) error // makes an error of a panic of the trace's handler
+	Panicked   func(value any) error // returns the error for a panic
 }
 
 // An Engine runs one connection on a device. New makes it, Prepare is for rnic.QPConfig, and Begin
-// comes when the queue pair is connected; Abandon comes instead if that fails. The other methods
-// are those of an engine of package extsock.
+// must be called when the queue pair is connected, or Abandon if that fails. The other methods are
+// those of an engine of package extsock.
 type Engine struct {
 	cfg    Config
 	link   Link
@@ -58,7 +58,8 @@ type Engine struct {
 	count  counters.Counters
 	ops    operations
 
-	// A goroutine that takes the machine's next action posts it before another one takes the next.
+	// A goroutine that takes the machine's next action posts it before another goroutine takes the
+	// next one.
 	posting locks.Mutex[locks.Poster]
 	giving  post // +checklocks:posting
 	// the Segments of giving
@@ -107,14 +108,15 @@ func (e *Engine) Prepare(qp rnic.QP) (err error) {
 	return e.post()
 }
 
-// Abandon gives the memory back if the connection has not come about. The queue pair is closed.
+// Abandon gives the memory back if the connection was not established. The queue pair is closed.
 func (e *Engine) Abandon() {
 	if e.region != nil {
-		_ = e.region.Close() // there is nobody to tell
+		_ = e.region.Close() // nothing can be done about an error
 	}
 }
 
-// Begin begins the byte stream. From then on the trace is called in goroutines of its own.
+// Begin begins the byte stream, or message mode. From then on the trace calls its handler in
+// goroutines of its own.
 func (e *Engine) Begin(l Link) {
 	e.link = l
 	e.link.Trace.HandOff(e.link.Background.Go, func(value any) { e.Kill(e.panicked(value)) })
@@ -126,7 +128,7 @@ func (e *Engine) Begin(l Link) {
 	})
 }
 
-// Start makes the connection one of the process, and posts what is due.
+// Start adds the connection to the open ones of the process, and posts what is due.
 func (e *Engine) Start(owner counters.Owner) {
 	e.count.Enlist(owner)
 	e.flush()
@@ -161,7 +163,7 @@ func (e *Engine) Receive() {
 }
 
 // receive takes completions once, into the memory of got. The error says why the connection is
-// over. A panic, of the program's device most of all, is such an error.
+// over. A panic, for example of the program's device, is such an error.
 func (e *Engine) receive(got []rnic.Completion) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -250,8 +252,8 @@ func (e *Engine) next() (a action, ok bool) {
 	return e.m.next(e.memory)
 }
 
-// flush is post for a connection that is up. A queue pair that has just been closed takes nothing
-// any more; then the connection is over already.
+// flush is post for a connection that has begun. If the queue pair takes nothing any more because
+// it has been closed, the connection is over already.
 func (e *Engine) flush() {
 	err := e.post()
 	if err == nil || errors.Is(err, rnic.ErrDisconnected) { // Wait returns that too
@@ -277,7 +279,7 @@ func (e *Engine) do(a action) error {
 	}
 }
 
-// note counts what a completion says.
+// note counts a message that has been received.
 func (e *Engine) note(c *rnic.Completion) {
 	if c.Err == nil && c.Op == rnic.OpReceive {
 		e.count.Message(counters.Received, rdmap.Control(rdmap.OpSend))
@@ -345,8 +347,8 @@ func (e *Engine) ReadMessage(p []byte, limit *wait.Deadline, note *rdmap.Complet
 	}
 }
 
-// unlockRead is unlock after a Read, which changes nothing that another call waits for, unless the
-// connection is over.
+// unlockRead is unlock after a Read. A Read changes nothing that another call waits for, unless the
+// queue pair is closed: then it may have taken the last message in the region.
 //
 // +checklocksrelease:e.mu
 func (e *Engine) unlockRead() {
@@ -411,7 +413,7 @@ func (e *Engine) endWrite(n int) int {
 		e.m.tx.GiveUp()
 		n = e.m.tx.End()
 	case !e.m.takeBack():
-		e.m.settle() // Close may have waited for the message only
+		e.m.settle() // Close may have waited only for the message
 		e.unlock()
 		return 0
 	}
@@ -427,7 +429,7 @@ func (e *Engine) CloseWrite(err error) {
 	e.flush()
 }
 
-// CloseRead throws away what is unread, and what comes later.
+// CloseRead discards what is unread, and what comes later.
 func (e *Engine) CloseRead() {
 	e.mu.Lock()
 	e.m.closeRead()
@@ -435,7 +437,7 @@ func (e *Engine) CloseRead() {
 	e.flush()
 }
 
-// Kill ends the connection at once, and throws away what is unread.
+// Kill ends the connection at once, and discards what is unread.
 func (e *Engine) Kill(err error) {
 	e.mu.Lock()
 	e.m.kill(err)

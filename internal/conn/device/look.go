@@ -10,7 +10,7 @@ import (
 )
 
 // Look calls show with what a Read would return, and with more as that comes, until show has seen
-// enough. It is that of package driver, whose Show show is.
+// enough. It is Look of package driver, and show is a driver.Show.
 func (e *Engine) Look(p []byte, limit *wait.Deadline, show func(data []byte, end error) (used int, enough bool)) error {
 	if err := take(e.reading, limit); err != nil {
 		return err
@@ -53,8 +53,7 @@ func (e *Engine) Look(p []byte, limit *wait.Deadline, show func(data []byte, end
 	}
 }
 
-// show copies what a read of p would take to p. The end is the error of a read that finds nothing
-// but it.
+// show copies to p what read would take. end is the error of a read that finds nothing else.
 func (m *machine) show(p []byte) (n int, end error) {
 	n, all, ended := m.unread.Show(p)
 	switch {

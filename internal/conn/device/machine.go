@@ -123,7 +123,7 @@ func newMachine(l layout) *machine {
 // begin begins the byte stream, or message mode.
 func (m *machine) begin(p peerConfig) {
 	m.begun, m.waits = true, p.waits
-	if p.messages && p.isRNIC { // iWARP of others may serve no Reads, and needs none here
+	if p.messages && p.isRNIC { // a foreign iWARP peer may serve no Reads, and message mode needs none
 		m.setFlush(never)
 	}
 	if p.messages {
@@ -137,10 +137,10 @@ func (m *machine) begin(p peerConfig) {
 	}
 }
 
-// become is the only place where the life changes.
+// become changes the life. Nothing else does.
 func (m *machine) become(next life) { lifeNext.Become(&m.life, next) }
 
-// end ends the connection because of reason. The first reason stays.
+// end ends the connection because of reason, unless it is over already.
 func (m *machine) end(reason error) {
 	if m.life != over {
 		m.reason = reason
@@ -148,8 +148,8 @@ func (m *machine) end(reason error) {
 	}
 }
 
-// failed ends the connection because of a work request that has failed. One that was flushed is not
-// the reason, which comes behind it.
+// failed ends the connection because of a work request that has failed. A flushed request is not
+// the reason; the reason comes behind it.
 func (m *machine) failed(err error) {
 	if rnic.StatusOf(err) != rdmap.StatusFlushed {
 		m.end(err)
@@ -181,7 +181,7 @@ func (m *machine) next(memory []byte) (a action, ok bool) {
 	return action{}, false
 }
 
-// maySend reports whether the device may have what the peer sees.
+// maySend reports whether the device may get work requests that the peer notices.
 func (m *machine) maySend() bool { return m.life != over && m.begun && !m.waits }
 
 // isWritten reports whether everything that was written is posted, and the end behind it.
@@ -330,7 +330,7 @@ func (m *machine) freed(buffer int, kind bytestream.Buffer) {
 // taken notes that a buffer holds nothing unread any more.
 func (m *machine) taken(buffer int) { m.freed(buffer, bytestream.DataBuffer) }
 
-// settle moves an ending connection on.
+// settle moves an ending connection to its next life, if that is due.
 func (m *machine) settle() {
 	if m.life == ending && m.flush == done {
 		m.become(lingering)
@@ -338,7 +338,7 @@ func (m *machine) settle() {
 	if m.life == ending && m.flush == never && m.isWritten() && len(m.free) == m.sends && m.posted == 0 {
 		m.become(lingering)
 	}
-	if m.life == lingering && (m.unread.HasEnded() || m.tx == nil) { // a peer that is no rddp may wait for the end
+	if m.life == lingering && (m.unread.HasEnded() || m.tx == nil) { // a peer that is not rddp may wait for the end
 		m.end(net.ErrClosed)
 	}
 }
@@ -382,7 +382,7 @@ func (m *machine) mayWrite() error {
 	switch {
 	case m.writeErr != nil:
 		return m.writeErr
-	case m.life == over && m.reason == io.EOF: //nolint:errorlint // as disconnected has it
+	case m.life == over && m.reason == io.EOF: //nolint:errorlint // as disconnected sets it
 		return syscall.EPIPE
 	case m.life == over:
 		return m.reason
@@ -392,7 +392,7 @@ func (m *machine) mayWrite() error {
 
 // closeWrite ends the stream after what has been written. Later Writes return err.
 func (m *machine) closeWrite(err error) {
-	if m.writeErr == nil || err == net.ErrClosed { //nolint:errorlint // as Close has it
+	if m.writeErr == nil || err == net.ErrClosed { //nolint:errorlint // as close passes it
 		m.writeErr = err
 	}
 	if m.tx != nil {
@@ -400,8 +400,8 @@ func (m *machine) closeWrite(err error) {
 	}
 }
 
-// kill ends the connection at once, and throws away what is unread. If that is anything, a Read
-// returns reason and not the end of the stream, also if that has arrived.
+// kill ends the connection at once, and discards what is unread. If something is unread, Reads
+// return reason and not the end of the stream, even if the end has arrived.
 func (m *machine) kill(reason error) {
 	m.end(reason)
 	if m.unread.Len() > 0 {
@@ -410,13 +410,13 @@ func (m *machine) kill(reason error) {
 	m.closeRead()
 }
 
-// closeRead throws away what is unread, and what comes from now on.
+// closeRead discards what is unread, and what comes from now on.
 func (m *machine) closeRead() {
 	m.unread.Close(m.taken)
 }
 
-// close ends the connection in order. It reports whether data of the peer is lost by that: then it
-// is over, and the peer sees no end.
+// close ends the connection in order. It reports whether data of the peer is lost: then the
+// connection is over, and the peer sees no end.
 func (m *machine) close() (lost bool) {
 	m.closeRead()
 	if lost = m.unread.HasLost(); lost {

@@ -9,6 +9,6 @@ type layout struct {
 
 func (l layout) len() int { return l.receives*l.receiveLen + l.sends*l.sendLen }
 
-// receive returns where the buffer i for receives lies, and send where that for Sends lies.
+// receive returns where the buffer i for receives lies, and send where the buffer i for Sends lies.
 func (l layout) receive(i int) int { return i * l.receiveLen }
 func (l layout) send(i int) int    { return l.receives*l.receiveLen + i*l.sendLen }

@@ -17,13 +17,13 @@ import (
 const (
 	opSlots   = 4
 	opSlotLen = 64 << 10
-	opBit     = 1 << 60 // of the numbers of their work requests
+	opBit     = 1 << 60 // in the numbers of their work requests
 )
 
 func isEOF(err error) bool { return errors.Is(err, io.EOF) }
 
-// The operations of a connection are its one-sided ones that are under way. Each has a slot of
-// registered memory, through which its bytes go.
+// The operations of a connection are the one-sided ones of Do that are under way. Each has a slot
+// of registered memory, through which its bytes go.
 type operations struct {
 	e    *Engine
 	free chan int // slots
@@ -170,7 +170,7 @@ func (o *operations) run(r rnic.Request, p []byte, over, canceled <-chan struct{
 	return nil
 }
 
-// copyOut copies what has come. The Region ends with the connection.
+// copyOut copies what has come to p, unless the connection has ended, and the Region with it.
 func (o *operations) copyOut(p []byte, at rnic.Segment) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -181,7 +181,7 @@ func (o *operations) copyOut(p []byte, at rnic.Segment) error {
 	return nil
 }
 
-// leave ends a call whose operation goes on: the slot is free when it is complete.
+// leave ends a call whose operation goes on. The slot becomes free when the operation is complete.
 func (o *operations) leave(i int) error {
 	o.e.link.Background.Go(func() {
 		<-o.done[i]
@@ -190,8 +190,8 @@ func (o *operations) leave(i int) error {
 	return os.ErrDeadlineExceeded
 }
 
-// failed returns what a call returns whose work request has failed: why the connection ends, if
-// that is the reason.
+// failed returns the error of a call whose work request has failed with err. If the request was
+// flushed, it waits for the end of the connection, and returns its reason.
 func (o *operations) failed(err error) error {
 	if rnic.StatusOf(err) == rdmap.StatusFlushed {
 		<-o.e.over

@@ -7,7 +7,7 @@ import (
 	"github.com/rddp/rddp/internal/panics"
 )
 
-// panicked counts a panic and makes an error of it.
+// panicked counts a panic and returns it as an error.
 func (e *Engine) panicked(value any) error {
 	err := e.link.Panicked(value)
 	if p := (*panics.Error)(nil); !errors.As(err, &p) || p.Claim() {

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	postBit     = 1 << 59 // of the numbers of the program's Work Requests
+	postBit     = 1 << 59 // in the numbers of the program's Work Requests
 	wordLen     = 8       // bytes that an atomic puts into local memory
 	cellLen     = 256     // bytes; a longer Inline has memory of its own
-	longestPost = 1 << 31 // bytes of a message, as verbs have it
-	gatherMost  = 6       // pieces of a gather list, as siw has it
+	longestPost = 1 << 31 // bytes of a message: the limit of verbs
+	gatherMost  = 6       // pieces of a gather list: the limit of siw
 )
 
 // The posts are the Work Requests of Post and PostBatch that have no Completion yet, in their
@@ -75,7 +75,8 @@ func (e *Engine) Post(wr *rdmap.WorkRequest) error {
 	return err
 }
 
-// PostBatch posts wrs in order, as far as mayPost and Post permit, and returns their number.
+// PostBatch posts wrs in order, as far as mayPost and Post permit, and returns how many it has
+// posted.
 func (e *Engine) PostBatch(wrs []rdmap.WorkRequest, mayPost func(*rdmap.WorkRequest) error) (n int, err error) {
 	for n < len(wrs) && err == nil {
 		if err = mayPost(&wrs[n]); err == nil {
@@ -122,8 +123,8 @@ func (e *Engine) add(p post) (err error) {
 	return err
 }
 
-// postOf returns what wr asks for. The error is for what is wrong with wr itself, or what the
-// device lacks.
+// postOf returns the post for wr. The error says what is wrong with wr itself, or what the device
+// lacks.
 func (e *Engine) postOf(wr *rdmap.WorkRequest) (p post, err error) {
 	n, err := wr.Len()
 	if err != nil {
@@ -239,10 +240,10 @@ func (s *posts) add(p post) error {
 	return nil
 }
 
-// areDue reports whether there are some that the device does not have.
+// areDue reports whether there are posts that the device does not have.
 func (s *posts) areDue() bool { return s.next != s.ring.Tail() }
 
-// give returns the next that the device is to have, unless a fence holds it back.
+// give returns the next post for the device, unless a fence holds it back.
 func (s *posts) give() (p post, ok bool) {
 	if !s.areDue() {
 		return p, false
@@ -261,8 +262,8 @@ func (s *posts) give() (p post, ok bool) {
 // owns reports whether a completion is that of a post.
 func (s *posts) owns(c *rnic.Completion) bool { return c.ID>>59 == postBit>>59 }
 
-// completed notes a completion. It returns why the connection ends if the post has failed. What was
-// not carried out because the connection had ended waits for the reason: see flush.
+// completed notes a completion. It returns why the connection ends if the post has failed. A post
+// that was flushed waits for the reason of the end: see flush.
 func (s *posts) completed(c *rnic.Completion) error {
 	at := c.ID &^ postBit
 	if at < s.ring.Head() || at >= s.next || s.ring.At(at).done {
@@ -288,7 +289,7 @@ func (s *posts) completed(c *rnic.Completion) error {
 	return c.Err
 }
 
-// report takes the oldest from the ring, and tells its Completion.
+// report takes the oldest post from the ring, and reports its Completion.
 func (s *posts) report() {
 	p := s.ring.First()
 	p.release()
@@ -300,8 +301,8 @@ func (s *posts) report() {
 	s.ring.Pop()
 }
 
-// flush ends all because of reason. The queue pair is closed, so their memory is the program's
-// again.
+// flush ends all posts because of reason. The queue pair is closed, so their memory is the
+// program's again.
 func (s *posts) flush(reason error) {
 	for s.ring.Len() > 0 {
 		if p := s.ring.First(); !p.done {

@@ -2,7 +2,7 @@ package device
 
 import "github.com/rddp/rddp/internal/states"
 
-// A step is how far something has come that is done once, or never:
+// A step is how far something has come that happens once, or never:
 //
 //	ahead ──▶ posted ──▶ done
 //	  └──▶ never
@@ -26,5 +26,5 @@ var stepNext = states.Table[step]{
 	never:  0,
 }
 
-// setFlush is the only place where flush changes.
+// setFlush changes flush. Nothing else does.
 func (m *machine) setFlush(next step) { stepNext.Become(&m.flush, next) }
