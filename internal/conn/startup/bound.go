@@ -10,7 +10,7 @@ import (
 	"github.com/rddp/rddp/internal/panics"
 )
 
-// A bound says whether bounded runs, and whether cut has ended the reads and writes of it.
+// A bound says whether bounded runs, and whether cut has ended its reads and writes.
 type bound uint8
 
 const (
@@ -22,8 +22,9 @@ const (
 // bounded runs f. The reads and writes of f on the stream fail when ctx is done, or after timeout;
 // the error then names what f waited for. The stream has no deadline afterwards.
 //
-// The stream's own deadline costs less than a context with a timer and a hook. It is not that of
-// ctx: callers look at ctx when an error has come, and then ctx must be done.
+// The stream's own deadline costs less than a context with a timer and a hook. The deadline of ctx
+// is not used for the stream, because callers look at ctx after an error, and then ctx must be
+// done.
 func (h *Handshake) bounded(ctx context.Context, timeout time.Duration, waited string, f func() error) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -57,8 +58,8 @@ func (h *Handshake) bounded(ctx context.Context, timeout time.Duration, waited s
 	return f()
 }
 
-// guard calls f, which calls the program's Stream, in a goroutine of ours. What panics there has no
-// effect.
+// guard calls f in a goroutine of this package. f calls the program's Stream, and guard ignores a
+// panic there.
 func guard(f func()) { _ = panics.Guard(func() error { f(); return nil }) }
 
 // cutWhenDone calls cut when ctx is done. When unhook returns, cut will not be called any more, and
@@ -79,8 +80,8 @@ func (h *Handshake) cutWhenDone(ctx context.Context) (unhook func()) {
 	}
 }
 
-// setBound bounds all reads and writes on the stream. It returns the place of the connection among
-// the half-open ones.
+// setBound bounds all reads and writes on the stream. It returns the connection's place among the
+// half-open connections.
 func (h *Handshake) setBound(until time.Time) *halfOpen {
 	h.mu.Lock()
 	defer h.mu.Unlock()

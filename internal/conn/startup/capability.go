@@ -8,9 +8,9 @@ import (
 	"github.com/rddp/rddp/mpa"
 )
 
-// Capabilities is the record by which two rddp ends know each other. It stands in the MPA Private
-// Data, in front of the application's. An Initiator announces its own. A Responder answers with its
-// own only if the Request held a record, so a foreign Initiator never sees one.
+// Capabilities is the record by which two rddp ends recognize each other. It precedes the
+// application's data in the MPA Private Data. An Initiator announces its own. A Responder answers
+// with its own only if the Request held a record, so a foreign Initiator never sees one.
 //
 //	 0                   1                   2                   3
 //	 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
@@ -54,7 +54,7 @@ const CapabilitiesLen = 20
 
 const (
 	capabilityLen     = CapabilitiesLen
-	capabilityVersion = 2  // 1 was without the CRC
+	capabilityVersion = 2  // version 1 had no CRC
 	capabilityCRC     = 16 // the offset of the CRC
 
 	flagExtensions = 1 << 0

@@ -11,7 +11,7 @@ import (
 type Closing int
 
 const (
-	// AlreadyClosed means: nothing.
+	// AlreadyClosed means that Close has nothing to do.
 	AlreadyClosed Closing = iota
 	// CloseStream means that Close closes the stream, which nothing else uses.
 	CloseStream
@@ -32,7 +32,7 @@ func (h *Handshake) Close() Closing {
 	defer h.mu.Unlock()
 	p := h.Phase()
 	if p == Failed || p == Terminating {
-		h.err = net.ErrClosed // the program knows
+		h.err = net.ErrClosed // after Close, this says more to the program than why startup failed
 	}
 	if h.IsClosed() {
 		return AlreadyClosed
@@ -56,7 +56,7 @@ func (h *Handshake) Close() Closing {
 	return CloseStream
 }
 
-// Disown takes the connection from its Listener, so that Close ends startup.
+// Disown ends the Listener's ownership of startup, so that Close ends startup.
 func (h *Handshake) Disown() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -79,7 +79,7 @@ func (h *Handshake) Closed() *wait.Latch { return &h.closed }
 // IsClosed reports whether the connection is closed.
 func (h *Handshake) IsClosed() bool { return h.closed.IsSet() }
 
-// IsGivenUp reports whether the connection is closed and nobody sees its startup to an end.
+// IsGivenUp reports whether the connection is closed and no Listener runs its startup to the end.
 func (h *Handshake) IsGivenUp() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -89,8 +89,8 @@ func (h *Handshake) IsGivenUp() bool {
 // +checklocks:h.mu
 func (h *Handshake) isGivenUpLocked() bool { return h.IsClosed() && h.owner != ownedByListener }
 
-// abandonLocked closes a connection whose startup has failed, unless it is closed. The caller then
-// closes the stream, and nothing else does.
+// abandonLocked closes a connection whose startup has failed, unless it is closed already. The
+// caller then closes the stream, and nothing else does.
 //
 // +checklocks:h.mu
 func (h *Handshake) abandonLocked() {

@@ -1,4 +1,5 @@
-// Package startup is how a connection begins: from its first byte to DDP mode, or to plain TCP.
+// Package startup begins a connection: it brings it from its first byte to DDP mode, or to plain
+// TCP.
 //
 // A [Handshake] is the startup of one connection. It holds one [Phase] and changes it along the
 // arrows of the drawing there. It knows a toe.Stream, the two frames of MPA startup (RFC 5044 §7.1,
@@ -15,19 +16,19 @@
 // # How it is driven
 //
 // Each call of a program that uses the connection begins with Enter, which says whether the
-// connection is in TCP mode or in DDP mode, or that the call must wait. Where startup is due, Enter
-// begins it and has its caller start a goroutine that runs it:
+// connection is in TCP mode or in DDP mode, or that the call must wait. If startup is due, Enter
+// begins it, and the caller must start a goroutine that runs it:
 //
 //	accepting    Sniff, if both kinds of peers are welcome; ReceiveRequest; Delay; Ask
 //	             Answer, then Accept or Reject
-//	dialing     Initiate
+//	dialing      Initiate
 //	either       Switched, once the driver has the stream, or NotSwitched
 //
 // A program that begins startup by a call of its own uses Begin instead of Enter. A Listener uses
 // BeginForListener; its startup goes on after Close, so that the peer finds a connection that was
 // accepted and closed, as over TCP.
 //
-// # Who waits for what
+// # Waiting for the peer
 //
 // No method holds the Handshake's lock while it waits for the peer. Sniff, Initiate,
 // ReceiveRequest, Accept and Reject read from the stream or write to it, and only the goroutine or
@@ -37,7 +38,7 @@
 //
 // # What else is here
 //
-// [Capabilities] is the record by which two rddp ends know each other. [Door] limits the half-open
-// connections of a Listener, and delays addresses whose peers try STags. [Records] is what a Dialer
-// remembers of peers.
+// [Capabilities] is the record by which two rddp ends recognize each other. [Door] limits the
+// half-open connections of a Listener, and delays addresses whose peers try STags. [Records] holds
+// what a Dialer remembers of peers.
 package startup

@@ -7,9 +7,9 @@ import (
 	"github.com/rddp/rddp/internal/conn/wait"
 )
 
-// The errors of startup. Package extsock returns all of them to programs. It documents those that
-// it exports: all but ErrSwitched, which is an ErrMode, ErrHalfOpen and ErrDelayed, which are a
-// wait.ErrLimit, ErrUnread, which is an ErrBusy, ErrNoRequest and ErrAnswered.
+// The errors of startup. Package extsock returns all of them to programs. It exports and documents
+// all of them except ErrSwitched, which matches ErrMode, ErrHalfOpen and ErrDelayed, which match
+// wait.ErrLimit, ErrUnread, which matches ErrBusy, ErrNoRequest and ErrAnswered.
 var (
 	ErrMode      = errors.New("wrong mode")
 	ErrSwitched  = fmt.Errorf("%w: the connection is in DDP mode already", ErrMode)
@@ -28,4 +28,4 @@ var ErrUnread error = unread{}
 type unread struct{}
 
 func (unread) Error() string        { return "bytes that came before the switch have not been read" }
-func (unread) Is(target error) bool { return target == ErrBusy } //nolint:errorlint // as package errors has it
+func (unread) Is(target error) bool { return target == ErrBusy } //nolint:errorlint // as package errors requires

@@ -12,13 +12,13 @@ import (
 // A Reason says why a connection that prefers DDP mode is plain TCP.
 type Reason int
 
-// The first four Reasons are those of the dialing end, the others those of the accepting end.
+// The dialing end has the first four Reasons, and the accepting end has the others.
 const (
 	NoReply      Reason = iota + 1 // the peer closed or reset the connection instead of sending an MPA Reply
-	NotMPA                         // the peer sent something else than an MPA Reply
+	NotMPA                         // the peer sent something other than an MPA Reply
 	TimedOut                       // nothing came within Config.PreferTimeout of package extsock
 	Remembered                     // one of these happened a short time ago, so nothing was tried; see Records
-	PlainPeer                      // the peer's first bytes are no MPA Request
+	PlainPeer                      // the peer's first bytes are not an MPA Request
 	SniffTimeout                   // no MPA Request came within Config.SniffTimeout
 
 	reasons
@@ -42,8 +42,8 @@ func (r Reason) String() string {
 	return fmt.Sprintf("Reason(%d)", int(r))
 }
 
-// A Fallback is why a connection that prefers DDP mode is plain TCP. The zero value means that it
-// is not.
+// A Fallback says why a connection that prefers DDP mode is plain TCP. The zero value means that
+// the connection has not fallen back.
 type Fallback struct {
 	Reason Reason
 	Err    error // what was found
@@ -61,7 +61,7 @@ func Fallbacks() map[Reason]uint64 {
 	return m
 }
 
-// An Address is what was dialed, and how. Backend is the toe.Backend.
+// An Address says what was dialed, and how. Backend is the toe.Backend.
 type Address struct {
 	Backend          any
 	TLS              bool
@@ -80,14 +80,14 @@ func (a Address) key() Address {
 // maxRecords limits how many addresses a Dialer remembers.
 const maxRecords = 1024
 
-// Records is what a Dialer remembers, for a while, of what the peers at addresses have said. The
-// zero value is empty.
+// Records holds what a Dialer remembers, for a time, about the peers at addresses. The zero value
+// is empty.
 type Records struct {
 	mu locks.Mutex[locks.Records]
 	m  map[Address]record // +checklocks:mu
 }
 
-// A Record is what one peer has said. The zero value says that nothing is known.
+// A Record is what is known about one peer. The zero value says that nothing is known.
 type Record struct {
 	// Plain, if not nil, says why the Dialer should dial in plain TCP.
 	Plain error
@@ -122,7 +122,7 @@ func (r *Records) Forget(a Address) {
 	delete(r.m, a.key())
 }
 
-// Note remembers what for the time d, in place of what was known of a. If there are too many
+// Note remembers what for the time d, and replaces what was known of a. If there are too many
 // records, Note drops the one that has the least time left. If d is negative, Note does nothing.
 func (r *Records) Note(a Address, what Record, d time.Duration) {
 	if d < 0 {

@@ -34,7 +34,7 @@ func (h *Handshake) readFrame(f *mpa.Frame, reply bool) (err error) {
 	b := make([]byte, mpa.FrameHeaderLen)
 	key := mpa.Key(reply)
 	n, whole := 0, false
-	defer func() { // in one piece
+	defer func() { // the Tap gets the frame in one piece
 		if h.cfg.Tap != nil {
 			h.cfg.Tap.Received(b[:n], whole)
 		}
@@ -50,7 +50,7 @@ func (h *Handshake) readFrame(f *mpa.Frame, reply bool) (err error) {
 			e := &mpa.Error{Code: mpa.CodeFrame, Reason: fmt.Sprintf("it begins %q", b[:n]), Err: tlshandshake.Speaks(b[:n])}
 			return fmt.Errorf("%w: %w", ErrNotMPA, e)
 		}
-		if err != nil && n < len(b) { // as io.ReadFull has it: an error behind the last byte comes again
+		if err != nil && n < len(b) { // as io.ReadFull does: an error behind the last byte comes again
 			return frameError(err, n, reply)
 		}
 	}
@@ -70,12 +70,12 @@ func (h *Handshake) readFrame(f *mpa.Frame, reply bool) (err error) {
 	return err
 }
 
-// frameError says what the end of the stream inside a startup frame, after n bytes, means.
+// frameError returns the error of a startup frame of which only n bytes came, because of err.
 func frameError(err error, n int, reply bool) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) {
 		return err // caused by this end; the peer causes all others, by a FIN, or by a reset if it left bytes unread
 	}
-	if err == io.EOF { //nolint:errorlint // as io.ReadFull has it: inside a frame it is not expected
+	if err == io.EOF { //nolint:errorlint // as io.ReadFull does: inside a frame it is not expected
 		err = io.ErrUnexpectedEOF
 	}
 	missing := ErrNoRequest

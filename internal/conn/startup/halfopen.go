@@ -10,8 +10,8 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A Door is where the connections of one Listener come in. It limits how many connections are half
-// open, and it delays the addresses whose peers have tried STags. A nil Door limits nothing.
+// A Door admits the connections of one Listener. It limits how many of them are half open, and it
+// delays the addresses whose peers have tried STags. A nil Door limits nothing.
 type Door struct {
 	open  *admission.Limiter // of half-open connections, which all are quiet; nil: any number
 	delay time.Duration      // for each bad STag; negative: none
@@ -30,8 +30,8 @@ const (
 )
 
 // NewDoor returns a Door for at most most half-open connections, which delays an address by delay
-// for each bad STag. A negative value of either means no limit, and no delay. The longest delay
-// must be a time.Duration too, so a Door makes delay at most 4 years.
+// for each bad STag. A negative value of either means no limit, and no delay. The longest delay of
+// an address must be a time.Duration too, so NewDoor limits delay to less than five years.
 func NewDoor(most int, delay time.Duration) *Door {
 	d := &Door{delay: min(delay, math.MaxInt64/maxDelays)}
 	if most > 0 {
@@ -63,7 +63,7 @@ func (d *Door) enter(from net.Addr) *halfOpen {
 	}
 	h := &halfOpen{door: d, gone: make(chan struct{})}
 	h.place = d.open.New(admission.SourceOf(from), func(error) { h.evict() })
-	if !h.place.Enter() { // newer ones have been quicker
+	if !h.place.Enter() { // newer connections have entered first
 		h.evict()
 	}
 	return h
@@ -84,7 +84,7 @@ func (h *halfOpen) evict() {
 	}
 }
 
-// outLocked notes that the connection is half open no more.
+// outLocked notes that the connection is no longer half open.
 //
 // +checklocks:h.door.mu
 func (h *halfOpen) outLocked() {
@@ -125,7 +125,7 @@ func (h *halfOpen) isEvicted() bool {
 }
 
 // whenEvicted makes eviction call wake in a goroutine of its own, at once if the connection was
-// evicted before. It replaces an earlier wake; nil takes that away.
+// evicted before. It replaces an earlier wake; nil removes it.
 func (h *halfOpen) whenEvicted(wake func()) {
 	if h == nil {
 		return
@@ -188,7 +188,7 @@ func (d *Door) Penalize(a net.Addr) {
 // Delay returns how long the address must wait from now on. It is zero or negative if the address
 // need not wait.
 func (d *Door) Delay(a net.Addr) time.Duration {
-	if d == nil || d.Remembered() == 0 { // the common case: a key costs more than to look
+	if d == nil || d.Remembered() == 0 { // the common case: a key costs more than this look
 		return 0
 	}
 	from := admission.SourceOf(a)

@@ -21,16 +21,16 @@ type Config struct {
 	Prefer    bool // the connection may end in plain TCP, and the accepting end sniffs
 	Off       bool // nothing begins before the program asks for it: the first phase is Plain
 	Judge     bool // the program calls ReceiveRequest
-	// Foreign says that this end is any iWARP: it leaves a capability record to the program, as a
-	// part of the private data.
+	// Foreign makes this end behave like an iWARP end that is not rddp: it leaves a capability
+	// record to the program, as a part of the private data.
 	Foreign bool
-	// Err is returned by each call that would begin MPA startup by itself, because of what is wrong
-	// with the Config of package extsock.
+	// Err, if not nil, says what is wrong with the Config of package extsock. Each call that would
+	// begin MPA startup by itself returns it.
 	Err error
 
 	// SniffTimeout is how long the peer may send nothing before the accepting end takes it for
-	// plain TCP. Zero means without limit, until a Write or Close waits; negative means without
-	// limit.
+	// plain TCP. Zero means no limit until a Write, or the Close of a Listener's connection, waits.
+	// A negative value means no limit until such a Close waits.
 	SniffTimeout time.Duration
 	// Timeout is how long the peer may take for the rest of what may become a Request.
 	Timeout time.Duration
@@ -56,8 +56,8 @@ const firstWait = time.Second
 type Handshake struct {
 	stream toe.Stream
 	cfg    Config
-	// closed is set, with mu held, when the connection is closed. It is no phase, because startup
-	// that belongs to a Listener goes on after Close, through its remaining phases.
+	// closed is set, with mu held, when the connection is closed. It is not a phase, because
+	// startup that belongs to a Listener goes on after Close, through its remaining phases.
 	closed wait.Latch
 	phase  states.Atomic[Phase] // setPhase changes it with mu held, and calls in DDP mode read it without
 	// isAhead says that ahead or aheadErr is set. Each Read in TCP mode looks at it without mu.
@@ -85,11 +85,12 @@ type Handshake struct {
 	writeDeadline time.Time // +checklocks:mu
 
 	// err is what calls get in the phases Failed and Terminating. over is not nil while startup is
-	// under way, and closed when the present part of it ends; who waits then looks at the phase.
-	// request is the Request of the phases Asked and Answering. reads and writes count the plain
-	// Reads and Writes under way: a switch may not begin meanwhile.
+	// under way, and closed when the present part of it ends; a call that waits then looks at the
+	// phase. request is the Request of the phases Asked and Answering. reads and writes count the
+	// plain Reads and Writes under way: a switch may not begin meanwhile.
 	//
-	// claim is no phase, because calls of ReceiveRequest come and go while the phase is Sniffing.
+	// claim is not a phase, because calls of ReceiveRequest come and go while the phase is
+	// Sniffing.
 	//
 	// ahead is what was read from the stream and not given out, and aheadErr is the error behind
 	// it. While the phase is Sniffing only Sniff changes them. until is when Sniff stops and takes
@@ -101,8 +102,8 @@ type Handshake struct {
 	// before the first Look. trying says that the stream has the deadline of a Look.
 }
 
-// An owner says who runs startup, and so who gets its error. It is no phase: each phase may have
-// any owner.
+// An owner says what runs startup, and so which calls return its error. It is not a phase: each
+// phase may have any owner.
 type owner uint8
 
 const (
@@ -140,8 +141,8 @@ type Entry struct {
 	Begun bool
 }
 
-// Enter begins a call that uses the connection. It begins startup where that is due. In TCP mode
-// the call is counted until Leave.
+// Enter begins a call that uses the connection. It begins startup if that is due. In TCP mode the
+// call is counted until Leave.
 func (h *Handshake) Enter(u Use) (Entry, error) {
 	if h.Phase() == DDP && !h.IsClosed() {
 		return Entry{DDP: true}, nil
@@ -165,7 +166,7 @@ func (h *Handshake) Enter(u Use) (Entry, error) {
 		if err := h.beginLocked(ownedByItself); err != nil {
 			return Entry{}, err
 		}
-		if h.Phase() == Plain { // the peer has sent bytes first, so it is no Responder
+		if h.Phase() == Plain { // the peer has sent bytes first, so it is not a Responder
 			h.count(u, 1)
 			return Entry{}, nil
 		}
@@ -202,7 +203,7 @@ func (h *Handshake) BeginForListener() error {
 }
 
 // beginLocked begins startup that no call of the program has asked for. If the phase is Plain
-// afterwards the peer can be no Responder.
+// afterwards, the peer cannot be a Responder.
 //
 // +checklocks:h.mu
 func (h *Handshake) beginLocked(o owner) error {
@@ -255,7 +256,7 @@ func (h *Handshake) beginMPALocked(o owner) error {
 	return nil
 }
 
-// unreadLocked returns how many bytes are known to have come and not been read, and the first of
+// unreadLocked returns how many bytes are known to have arrived and are not read, and the first of
 // them. No other goroutine reads.
 //
 // +checklocks:h.mu
@@ -331,8 +332,7 @@ func (h *Handshake) endLocked(err error) {
 	h.over = nil
 }
 
-// Joined notes that a connection of which nothing has begun is in DDP mode, because an RDMA device
-// has done startup.
+// Joined notes that a new connection is in DDP mode, because an RDMA device has done startup.
 func (h *Handshake) Joined() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -353,7 +353,7 @@ func (h *Handshake) Fail(err error) (mustClose bool) {
 	return true
 }
 
-// FallBack settles that a connection of which nothing has begun is plain TCP.
+// FallBack makes a new connection plain TCP.
 func (h *Handshake) FallBack(f Fallback) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -391,8 +391,7 @@ func (h *Handshake) Err() error {
 	return nil
 }
 
-// IsPlain reports whether every byte that comes goes through the stream to the program, none of it
-// read ahead.
+// IsPlain reports whether the connection is in TCP mode, and no bytes are read ahead.
 func (h *Handshake) IsPlain() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/rddp/rddp/mpa"
 )
 
-// A Peer is what MPA startup told of the other end.
+// A Peer is what MPA startup has learned about the other end.
 type Peer struct {
 	Agreement    mpa.Agreement
 	Capabilities Capabilities
@@ -27,11 +27,11 @@ func (h *Handshake) learn(a *mpa.Agreement) (*Peer, error) {
 
 // Initiate is the Initiator's MPA startup, in the phase Requesting: it sends the Request that mine
 // asks for and waits for the Reply, at most until ctx is done or timeout has passed. After a
-// rejection the error is an *mpa.RejectError with the private data of the peer's program, and of
-// the peer only IsRDDP is known.
+// rejection the error is an *mpa.RejectError with the private data of the peer's program, and only
+// IsRDDP of peer is set.
 //
 // terminate comes with an error: this end cannot keep what the Reply agrees on. The connection then
-// enters DDP mode with peer for the one FPDU that tells the peer why (RFC 6581 §8).
+// enters DDP mode only for the FPDU that tells the peer why (RFC 6581 §8).
 func (h *Handshake) Initiate(ctx context.Context, timeout time.Duration, mine *mpa.Config) (peer *Peer, terminate bool, err error) {
 	request, err := mine.Request()
 	if err != nil {

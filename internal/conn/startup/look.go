@@ -7,13 +7,15 @@ import (
 	"time"
 )
 
-// tryTime is how long a Look waits for bytes: no stream tells in TCP mode whether there are some.
+// tryTime is how long a Look waits for bytes, because in TCP mode no stream can tell whether bytes
+// are there.
 const tryTime = time.Millisecond
 
 // Look calls show, in TCP mode, with what Read would return now, at most len(p) bytes in p, and
 // with the error behind them, until show has seen enough. It reads ahead for that. The bytes that
-// show has used are read. Meanwhile no Read begins. The caller has called Enter. The error is that
-// of the deadline.
+// show has used count as read. No Read begins during a Look. The caller has called Enter. The error
+// is that of the deadline, or says why show cannot get more than it has seen: io.EOF at the end,
+// syscall.ENOBUFS if p is full, or ErrBusy if a Read is under way.
 //
 // If a Read is under way, Look shows nothing of the stream: that Read gets it.
 func (h *Handshake) Look(p []byte, show func(data []byte, end error) (used int, enough bool)) error {
@@ -37,7 +39,7 @@ func (h *Handshake) Look(p []byte, show func(data []byte, end error) (used int, 
 	return err
 }
 
-// beginLook has Reads wait. It reports whether none is under way.
+// beginLook makes Reads wait. It reports whether none is under way.
 func (h *Handshake) beginLook() (alone bool, turn chan struct{}) {
 	h.mu.Lock()
 	if h.looks == nil {
@@ -109,7 +111,7 @@ func (h *Handshake) endTry(p []byte, err error) (end error) {
 	defer h.mu.Unlock()
 	if h.trying {
 		h.trying = false
-		_ = h.stream.SetReadDeadline(h.readDeadline) // an error is that of a closed stream, and comes again
+		_ = h.stream.SetReadDeadline(h.readDeadline) // the next call returns the error of a closed stream
 	}
 	h.ahead = append(h.ahead, p...)
 	if err != nil && !isTimeout(err) {

@@ -15,8 +15,8 @@ import "github.com/rddp/rddp/internal/states"
 //
 // A connection whose RDMA device has done MPA startup goes from Undecided to DDP (see Joined). A
 // peer's Request is Recognized if the program must call ReceiveRequest; otherwise startup goes on
-// by itself. Sniffing, Requesting, Receiving and Answering may end in Failed, and so may Plain. A
-// closed connection is no phase: see Handshake.closed.
+// by itself. Sniffing, Requesting, Receiving and Answering may end in Failed, and so may Plain.
+// Being closed is not a phase: see Handshake.closed.
 type Phase uint8
 
 const (
@@ -65,7 +65,7 @@ var phaseNext = states.Table[Phase]{
 	DDP:        0, Terminating: 0, Failed: 0,
 }
 
-// setPhase is the only place that changes the phase.
+// setPhase changes the phase. Nothing else does.
 //
 // +checklocks:h.mu
 func (h *Handshake) setPhase(to Phase) { h.phase.Become(to, phaseNext) }
@@ -73,8 +73,7 @@ func (h *Handshake) setPhase(to Phase) { h.phase.Become(to, phaseNext) }
 // Phase returns the present phase.
 func (h *Handshake) Phase() Phase { return h.phase.Load() }
 
-// IsWaited reports whether startup is under way, or has yet to begin, so that no byte of the
-// program has come.
+// IsWaited reports whether a Read would wait for startup, which is under way or has yet to begin.
 func (h *Handshake) IsWaited() bool {
 	p := h.Phase()
 	return (p.isUnderWay() || p == Undecided || p == Recognized) && !h.IsClosed()

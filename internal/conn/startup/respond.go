@@ -9,13 +9,13 @@ import (
 	"github.com/rddp/rddp/mpa"
 )
 
-// A Request is an MPA Request that has come.
+// A Request is an MPA Request that has arrived.
 type Request struct {
 	Frame mpa.Frame
 	Peer  *Peer // without an Agreement
 }
 
-// Until bounds ctx by the time that a Request has, if that began with the first bytes of it.
+// Until bounds ctx by the time that a Request may take, if that time began with the first bytes.
 func (h *Handshake) Until(ctx context.Context) (context.Context, context.CancelFunc) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -49,7 +49,7 @@ func (h *Handshake) ReceiveRequest(ctx context.Context, timeout time.Duration) (
 // (RFC 5044 §7.1.2), so bytes behind the Request belong to a frame that is not properly formatted.
 func (h *Handshake) nothingBehind() error {
 	n, err := h.stream.Pending()
-	if err != nil { // it comes again
+	if err != nil { // the next read returns it
 		n = 0
 	}
 	h.mu.Lock()
@@ -92,8 +92,8 @@ func (h *Handshake) AwaitDelay(ctx context.Context, d, most time.Duration) error
 	}
 }
 
-// Ask enters the phase Asked: r waits for its answer. The error is net.ErrClosed if nobody wants
-// the connection any more.
+// Ask enters the phase Asked: r waits for its answer. The error is net.ErrClosed if the connection
+// has been given up (see IsGivenUp).
 func (h *Handshake) Ask(r *Request) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

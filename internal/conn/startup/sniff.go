@@ -50,7 +50,7 @@ func (h *Handshake) hurryLocked() {
 }
 
 // CountSilent makes the Listener count the connection as half open before its first byte, because
-// nobody would take it for plain TCP. Without a sniff, a connection is half open from its
+// the program does not accept plain TCP. Without a sniff, a connection is half open from its
 // beginning.
 func (h *Handshake) CountSilent() {
 	h.mu.Lock()
@@ -100,7 +100,7 @@ type claim uint8
 const (
 	unclaimed claim = iota
 	claimed         // a call waits for it
-	deserted        // the call has gone, but the next one gets what Sniff finds
+	deserted        // the call has returned, but the next one gets what Sniff finds
 )
 
 // Claim is for a call of ReceiveRequest on a connection that may have to be sniffed. What the sniff
@@ -131,8 +131,8 @@ func (h *Handshake) Claim() (over <-chan struct{}, begun bool, err error) {
 	return h.over, sniffs, nil
 }
 
-// Unclaim ends Claim for a call that has waited for what the sniff finds, or deserts it. The error
-// is that of a sniff that has failed.
+// Unclaim ends Claim for a call that has got what the sniff found. If deserts is set, the call no
+// longer waits, and the next call gets that. The error is that of a sniff that has failed.
 func (h *Handshake) Unclaim(deserts bool) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -159,9 +159,9 @@ type Sniffed struct {
 	MustClose bool
 }
 
-// Sniff reads the first bytes until they are the key of an MPA Request, or cannot become it. It
-// takes no byte behind the key, and Read gives out again what it has taken. Where the first bytes
-// are the key, the phase becomes Receiving, or Recognized if the Request is left to the program.
+// Sniff reads the first bytes until they are the key of an MPA Request, or cannot become the key.
+// It reads no byte behind the key, and Read returns what it has read. If the first bytes are the
+// key, the phase becomes Receiving, or Recognized if the program must receive the Request.
 func (h *Handshake) Sniff() Sniffed {
 	for {
 		h.mu.Lock()
