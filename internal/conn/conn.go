@@ -26,12 +26,12 @@ type Config struct {
 	// SendDepth is the maximum number of Work Requests in the send queue. RecvDepth is the maximum
 	// number of unread messages, and RecvSize the maximum length of one in bytes.
 	SendDepth, RecvDepth, RecvSize int
-	// LongestMessage, if not nil, returns the maximum length in bytes of one message that this end
-	// can receive; RecvSize then bounds it, and less than 0 is 0. A longer message ends the
-	// connection. The connection asks when a message begins, before which so many have come, modulo
-	// 2^32. If whole is not set, the message has more than one segment. Only the last one tells how
-	// long it is, and the memory must be there before. The function is called with a lock of the
-	// connection held: it must not use the connection, and must not wait.
+	// LongestMessage, if not nil, returns the maximum length in bytes of the message that begins
+	// now. RecvSize bounds the result, and a negative result means 0. A longer message ends the
+	// connection. before is the number of messages that have begun before this one, modulo 2^32.
+	// whole says that the message has a single segment. Otherwise only its last segment tells how
+	// long it is, but it needs memory now. The connection calls the function with a lock held, so
+	// the function must not use the connection and must not wait.
 	LongestMessage func(before uint32, whole bool) int
 
 	// IRD and ORD are the maximum numbers of RDMA Reads and atomics in flight, of the peer and of
@@ -55,9 +55,9 @@ type Config struct {
 }
 
 // A Conn is one connection: MPA startup, and then a queue pair in message mode. Exactly one end is
-// the Initiator, which calls Connect; the other one calls ReceiveRequest. After either has
-// succeeded, any goroutine may call any method. Before, only Close, QPNum and the addresses may be
-// used from other goroutines.
+// the Initiator, which calls Connect; the other end calls ReceiveRequest, and then Accept of the
+// Request. Once Connect or Accept has succeeded, any goroutine may call any method. Before that,
+// other goroutines may only call Close, QPNum and the methods for the addresses.
 type Conn struct {
 	stream     toe.Stream
 	initiator  bool
@@ -66,7 +66,7 @@ type Conn struct {
 	door       *startup.Door
 	startup    *startup.Handshake
 	peer       *startup.Peer // after startup
-	qp         *rdmap.QP     // from the Request or its answer on
+	qp         *rdmap.QP     // from Connect or Accept on
 	sendCQ     *rdmap.CompletionQueue
 	bells      driver.Doorbells // of sendCQ
 	driver     *driver.Driver   // in DDP mode
@@ -77,12 +77,12 @@ type Conn struct {
 // numbers counts the queue pairs of the process.
 var numbers atomic.Uint64
 
-// NewNumber returns a number for a queue pair that no other one of the process has. It is the
-// number of its stream in a Domain, too.
+// NewNumber returns a number for a queue pair, and for its stream in a Domain. No other queue pair
+// of the process has this number.
 func NewNumber() uint64 { return numbers.Add(1) }
 
-// New returns a Conn over s, which it owns from now on. door is that of the listener that has
-// accepted s, or nil.
+// New returns a Conn over s, which the Conn owns from now on. door is the Door of the listener that
+// has accepted s, or nil.
 func New(s toe.Stream, initiator bool, cfg *Config, door *startup.Door) *Conn {
 	c := &Conn{stream: s, initiator: initiator, number: NewNumber(), cfg: *cfg, door: door}
 	c.startup = startup.New(s, startup.Config{
@@ -153,9 +153,9 @@ func (c *Conn) ReceiveRequest(ctx context.Context) (*Request, error) {
 	return req, nil
 }
 
-// Accept accepts the Request, with cfg in place of the Config of New: only the Request tells which
-// Domain the connection belongs to. privateData goes to the peer's program. After an error the
-// caller must call Close.
+// Accept accepts the Request, with cfg in place of the Config of New, because only the Request
+// tells which Domain the connection belongs to. privateData goes to the peer's program. After an
+// error the caller must call Close.
 func (r *Request) Accept(ctx context.Context, cfg *Config, privateData []byte) error {
 	c := r.c
 	mine := cfg.offer(privateData, r.FromRDDP)
@@ -217,7 +217,7 @@ func (c *Conn) makeQP() {
 	})
 }
 
-// start joins the layers as the two ends have agreed. If cause is not nil, the connection fails
+// start connects the layers as the two ends have agreed. If cause is not nil, the connection fails
 // with it at once.
 func (c *Conn) start(peer *startup.Peer, cause error) {
 	peer.IsRDDP = peer.IsRDDP && !c.cfg.NoCapabilities
@@ -240,8 +240,9 @@ func (c *Conn) penalize() {
 	}
 }
 
-// StartParams returns how the queue pair of a connection begins, after startup has told of the
-// peer. extensions allows the operations of RFC 7306 with a peer that has not announced them.
+// StartParams returns how the queue pair of a connection begins, from what startup has learned
+// about the peer. extensions allows the operations of RFC 7306 with a peer that has not announced
+// them.
 func StartParams(initiator bool, peer *startup.Peer, extensions bool) rdmap.StartParams {
 	a := peer.Agreement
 	p := rdmap.StartParams{Initiator: initiator, IRD: a.IRD, ORD: a.ORD, Extensions: extensions || peer.IsRDDP && peer.Capabilities.Extensions}
@@ -270,8 +271,8 @@ func rtrOp(peer *startup.Peer) rdmap.WorkOp {
 	}
 }
 
-// end ends startup with err, and returns it: in DDP mode, in TCP mode after a rejection, or else
-// closed.
+// end ends startup with err. The connection is then in DDP mode, in TCP mode after a rejection, or
+// closed. end returns err, or net.ErrClosed if Close came during a startup that succeeded.
 func (c *Conn) end(err error) error {
 	if c.driver == nil {
 		rejected := (*mpa.RejectError)(nil)
@@ -291,9 +292,9 @@ func (c *Conn) end(err error) error {
 	return err
 }
 
-// Close closes the connection. In DDP mode it first waits until what is queued is sent, for at most
-// Config.CloseTimeout, and flushes every Work Request that has not completed. Then the connection
-// waits for the peer's FIN in the background. A second Close does nothing.
+// Close closes the connection. In DDP mode it first waits until the queued data is sent, for at
+// most Config.CloseTimeout, and flushes every Work Request that has not completed. Then the
+// connection waits for the peer's FIN in the background. A second Close does nothing.
 func (c *Conn) Close() error {
 	c.background.Begin()
 	defer c.background.End()
@@ -328,8 +329,7 @@ func (c *Conn) closeStream() error {
 	return err
 }
 
-// Wait waits until the connection is over and nothing works for it any more. The only error is
-// ctx.Err().
+// Wait waits until the connection is over and no work for it remains. The only error is ctx.Err().
 func (c *Conn) Wait(ctx context.Context) error {
 	err := c.background.Wait(ctx)
 	if s, ok := c.stream.(interface{ Wait(context.Context) error }); ok && err == nil {
@@ -345,21 +345,21 @@ func (c *Conn) QPNum() uint64 { return c.number }
 func (c *Conn) LocalAddr() net.Addr  { return c.stream.LocalAddr() }
 func (c *Conn) RemoteAddr() net.Addr { return c.stream.RemoteAddr() }
 
-// IsInitiator reports whether this end is the Initiator. IsByteStream returns false: messages are
-// what the connection carries.
+// IsInitiator reports whether this end is the Initiator. IsByteStream returns false, because the
+// connection carries messages.
 func (c *Conn) IsInitiator() bool  { return c.initiator }
 func (c *Conn) IsByteStream() bool { return false }
 
 // Stream returns the stream, which belongs to the connection: the caller may look at its settings.
 func (c *Conn) Stream() toe.Stream { return c.stream }
 
-// Peer returns what startup told of the other end. The caller must not modify it.
+// Peer returns what startup has learned about the peer. The caller must not modify it.
 func (c *Conn) Peer() *startup.Peer { return c.peer }
 
 // Counts returns the counts of the connection, which the connection continues to change.
 func (c *Conn) Counts() *counters.Counters { return c.driver.Counts() }
 
-// PostBatch posts Work Requests, in order, and returns how many it has posted.
+// PostBatch posts Work Requests in order, and returns how many it has posted.
 func (c *Conn) PostBatch(wrs []rdmap.WorkRequest) (int, error) {
 	return c.driver.PostBatch(wrs, func(*rdmap.WorkRequest) error { return nil })
 }
@@ -379,9 +379,9 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return c.driver.ReadMessage(p, &c.reading, nil)
 }
 
-// ReadMessage is Read, and returns with the first bytes of a message the Completion of its receive:
-// the length of the whole message, and what the peer has asked for with it. If an earlier Read has
-// left a rest, the Completion is zero.
+// ReadMessage is Read. With the first bytes of a message, it also returns the Completion of its
+// receive: the length of the whole message, and what the peer has asked for with it. If an earlier
+// Read has left a rest, the Completion is zero.
 func (c *Conn) ReadMessage(p []byte) (n int, m rdmap.Completion, err error) {
 	n, err = c.driver.ReadMessage(p, &c.reading, &m)
 	return n, m, err

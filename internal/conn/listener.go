@@ -6,8 +6,8 @@ import (
 	"github.com/rddp/rddp/internal/conn/startup"
 )
 
-// maxHalfOpen is how many connections of a Listener may wait for their Request. Beyond it the
-// oldest of the busiest address is closed: see startup.Door.
+// maxHalfOpen is how many connections of a Listener may wait for their Request. If there are more,
+// the oldest one of the address with most of them is closed: see startup.Door.
 const maxHalfOpen = 4096
 
 // A Listener accepts connections for Responders.
@@ -17,7 +17,7 @@ type Listener struct {
 	door  *startup.Door
 }
 
-// NewListener returns a Listener over l, which it owns from now on.
+// NewListener returns a Listener over l, which the Listener owns from now on.
 func NewListener(l net.Listener, cfg *Config) *Listener {
 	return &Listener{below: l, cfg: *cfg, door: startup.NewDoor(maxHalfOpen, -1)}
 }

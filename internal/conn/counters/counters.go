@@ -77,7 +77,7 @@ type Counters struct {
 	n          [kinds]atomic.Uint64
 	next, prev *Counters // in live.changed; guarded by live.mu
 	// summed is the part of the counts that live.sum has, nil for none. It has memory only if
-	// somebody has asked for the Totals while the connection was open, or it has ended. Guarded by
+	// Totals was called while the connection was open, or if the connection has ended. Guarded by
 	// live.mu.
 	summed *Sums
 }

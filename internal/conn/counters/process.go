@@ -10,9 +10,9 @@ import (
 	"github.com/rddp/rddp/internal/states"
 )
 
-// A state is that of Counters. A goroutine that counts changes the count first and looks at the
-// state then, and Totals changes the state first and looks at the counts then. So one of the two
-// sees what the other did, and no count is lost.
+// A state is the state of Counters. A goroutine that counts first changes the count and then looks
+// at the state. Totals first changes the state and then looks at the counts. So one of the two sees
+// what the other did, and no count is lost.
 //
 //	apart ──Enlist──▶ changed ──Totals──▶ summed
 //	  │                │    ▲──a count──────┤
@@ -23,7 +23,7 @@ const (
 	stateApart   state = iota // it is not in the process's table
 	stateChanged              // it is in live.changed, because it may have counted since the last Totals
 	stateSummed               // live.sum had all counts when the state began
-	stateEnded                // as stateSummed, and what it counts from now on goes to live.sum at once
+	stateEnded                // as stateSummed, and later counts go to live.sum at once
 )
 
 var stateNames = [...]string{"apart", "changed", "summed", "ended"}
@@ -37,14 +37,14 @@ var stateNext = states.Table[state]{
 	stateEnded:   0,
 }
 
-// live holds the counts of all connections of the process. The ones that count nothing between two
-// calls of Totals cost the second one nothing.
+// live holds the counts of all connections of the process. A connection that counts nothing between
+// two calls of Totals costs the second call nothing.
 var live = struct {
 	mu    locks.Mutex[locks.Live]
 	open  map[*Counters]enlisted // +checklocks:mu
 	begun uint64                 // +checklocks:mu
-	// what all connections have counted, apart from what those in changed have counted since the
-	// last Totals
+	// the counts of all connections, except what those in changed have counted since the last
+	// Totals
 	sum     Sums // +checklocks:mu
 	changed list // +checklocks:mu
 	// how many have ended with an error
@@ -83,8 +83,8 @@ func (l *list) remove(c *Counters) {
 	l.len--
 }
 
-// become is the only place where the state changes, and where a connection enters and leaves
-// live.changed.
+// become changes the state, and adds the connection to live.changed or removes it. Nothing else
+// does.
 //
 // +checklocks:live.mu
 func (c *Counters) become(next state) {
@@ -98,7 +98,7 @@ func (c *Counters) become(next state) {
 	}
 }
 
-// addUp adds to live.sum what it does not have of the counts.
+// addUp adds to live.sum the counts that it does not contain yet.
 //
 // +checklocks:live.mu
 func (c *Counters) addUp() {
@@ -112,7 +112,8 @@ func (c *Counters) addUp() {
 	}
 }
 
-// change notes a count behind which live.sum is, unless another one has done so meanwhile.
+// change notes that live.sum does not contain a count, unless another goroutine has done so
+// meanwhile.
 func (c *Counters) change() {
 	live.mu.Lock()
 	defer live.mu.Unlock()
@@ -124,7 +125,7 @@ func (c *Counters) change() {
 	}
 }
 
-// atOnce is the number of connections that Totals adds up before it lets others have the lock.
+// atOnce is the number of connections that Totals adds up before it releases the lock for a moment.
 const atOnce = 64
 
 // Totals returns the counts of all connections of the process together. begun is how many
@@ -133,7 +134,7 @@ const atOnce = 64
 func Totals() (sum Sums, begun, open, failed uint64) {
 	live.mu.Lock()
 	defer live.mu.Unlock()
-	// What changes from now on is at the end of the queue, so it cannot keep this from ending.
+	// A connection that counts from now on goes to the end of the queue, so this loop ends.
 	for left := live.changed.len; left > 0 && live.changed.first != nil; left-- {
 		c := live.changed.first
 		c.become(stateSummed)
@@ -145,8 +146,8 @@ func Totals() (sum Sums, begun, open, failed uint64) {
 	return live.sum, live.begun, uint64(len(live.open)), live.failed
 }
 
-// An Owner is the connection that has Counters: a socket, or one of the RNIC of `rddp run`.
-// Any goroutine may call its methods.
+// An Owner is the connection that has Counters: a socket, or one of the RNIC of `rddp run`. Any
+// goroutine may call its methods.
 type Owner interface {
 	LocalAddr() net.Addr
 	RemoteAddr() net.Addr

@@ -20,7 +20,7 @@ type recorder interface {
 	IsOver() bool
 }
 
-// plain makes a recorder of a Tap that is none.
+// plain makes a recorder of any other Tap.
 type plain struct{ toe.Tap }
 
 func (p plain) SentFPDUs(bufs [][]byte, _ uint64, _ bool) {
@@ -36,14 +36,14 @@ func (p plain) Stop() { p.Closed() }
 func (plain) IsOver() bool { return false }
 
 // A Recording is a Tap that sees a connection. It counts the calls of the Tap that are under way,
-// so that the Tap's last call comes behind all others although no lock is held during any of them.
-// A Tap may thus end its own Recording.
+// so that the Tap's last call comes after all others, although no lock is held during a call. So a
+// Tap may end its own Recording.
 //
 //	live ──stop──▶ stopped ──last call returns──▶ told
 //	  └─────close──▶ closed ──────────────────────▶┘
 type Recording struct {
 	tap recorder
-	// the phase, and callUnderWay times the calls that are under way
+	// the phase, plus callUnderWay for each call that is under way
 	state atomic.Uint64
 }
 
@@ -51,8 +51,8 @@ type Recording struct {
 // and then tells the Tap of the end.
 const (
 	phaseLive    uint64 = iota
-	phaseStopped        // the Tap is to learn that the connection goes on without it
-	phaseClosed         // the Tap is to learn that the connection has ended
+	phaseStopped        // the Tap must still learn that the connection goes on without it
+	phaseClosed         // the Tap must still learn that the connection has ended
 	phaseTold
 
 	callUnderWay // added to the state for each call
@@ -80,11 +80,11 @@ func (r *Recording) enter() bool {
 	}
 }
 
-// leave ends a call of the Tap, also one that has panicked.
+// leave ends a call of the Tap, even if the Tap has panicked.
 func (r *Recording) leave() { r.tell(r.state.Add(^uint64(callUnderWay - 1))) }
 
-// end ends the Recording in the phase how. The Tap learns it when no call of it is under way: now,
-// or from the goroutine that makes the last call.
+// end ends the Recording in the phase how. The Tap learns of the end when no call of it is under
+// way: now, or from the goroutine that makes the last call.
 func (r *Recording) end(how uint64) {
 	for {
 		s := r.state.Load()
@@ -98,7 +98,7 @@ func (r *Recording) end(how uint64) {
 	}
 }
 
-// tell tells the Tap of the end if the state s has one and no calls.
+// tell tells the Tap of the end if the Recording has ended in the state s and no call is under way.
 func (r *Recording) tell(s uint64) {
 	if s != phaseStopped && s != phaseClosed || !r.state.CompareAndSwap(s, phaseTold) {
 		return
@@ -112,7 +112,7 @@ func (r *Recording) tell(s uint64) {
 	}
 }
 
-// show passes bytes to the Tap, which may have no room for a part of an FPDU.
+// show passes bytes to the Tap that need not be whole FPDUs.
 func (r *Recording) show(p []byte, sent bool) {
 	if r == nil || len(p) == 0 || !r.enter() {
 		return
@@ -136,7 +136,7 @@ func (r *Recording) sentFPDUs(bufs [][]byte, off uint64, markers bool) {
 	r.tap.SentFPDUs(bufs, off, markers)
 }
 
-// ReceivedFPDUs shows whole FPDUs that have come. The first begins at stream offset off.
+// ReceivedFPDUs shows whole FPDUs that have arrived. The first begins at stream offset off.
 func (r *Recording) ReceivedFPDUs(p []byte, off uint64, markers bool) {
 	if !r.enter() {
 		return

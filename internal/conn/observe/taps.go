@@ -10,24 +10,25 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// Taps are the Taps of a connection: that of its Config, and one that begins and ends within it. No
+// Taps are the Taps of a connection: that of its Config, and one that StartTap adds for a time. No
 // lock is held while a Tap is called. The methods that the driver calls do nothing on a nil *Taps.
 type Taps struct {
 	fixed *Recording                // from Config.Tap, unless it is in flow; nil: none
-	flow  atomic.Pointer[Recording] // nil: none. Stores of others than nil need mu
+	flow  atomic.Pointer[Recording] // nil: none. Storing another value needs mu, except in Init
 
 	mu locks.Mutex[locks.Capture]
 	// the startup frames so far, the Request first
 	frames []byte // +checklocks:mu
 	// bytes of the Request in frames
 	request int32 // +checklocks:mu
-	// what Start begins; nil: none. It becomes flow when it has seen the startup frames
+	// the Recording that Start begins; nil: none. It becomes flow when it has seen the startup
+	// frames
 	starting *starting // +checklocks:mu
 	// the connection has ended
 	over bool // +checklocks:mu
 }
 
-// A starting is what a Recording that begins has not seen yet.
+// A starting has the frames that a new Recording has not seen yet.
 type starting struct{ owed []frame }
 
 // A frame is a startup frame, or the part of one that has arrived.
@@ -82,7 +83,7 @@ func (t *Taps) Start(begin func() toe.Tap, initiator bool) (*Recording, error) {
 	return r, nil
 }
 
-// reserve takes the place of the Recording for one that is about to begin.
+// reserve takes the place of the Recording for a new one.
 func (t *Taps) reserve(initiator bool) (*starting, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -111,8 +112,9 @@ func (t *Taps) unreserve(s *starting) {
 	}
 }
 
-// nextOwed returns what the Tap of r sees next before it sees what the driver does. Behind the last
-// frame, nextOwed returns false, and r is the Recording of the connection, unless that has ended.
+// nextOwed returns the next frame that the Tap of r must see before other bytes. After the last
+// frame, nextOwed returns false, and r is the Recording of the connection, unless the connection
+// has ended.
 func (t *Taps) nextOwed(s *starting, r *Recording) (f frame, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -175,8 +177,8 @@ func (t *Taps) Frame(p []byte, sent, whole bool) {
 	t.note(p, sent, whole).show(p, sent)
 }
 
-// note keeps a startup frame for later Recordings, and returns the one that must see it now, or
-// nil. A Recording that starts now is owed the frame. So each sees the frame once.
+// note keeps a startup frame for later Recordings, and returns the Recording that must see it now,
+// or nil. A Recording that starts now is owed the frame. So each sees the frame once.
 func (t *Taps) note(p []byte, sent, whole bool) *Recording {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -200,8 +202,8 @@ func (t *Taps) Rejected() {
 	t.frames, t.request = nil, 0
 }
 
-// Closed tells the Taps that the connection has ended. If one of them panics, the other one learns
-// it all the same.
+// Closed tells the Taps that the connection has ended. If one of them panics, the other one is told
+// nevertheless.
 func (t *Taps) Closed() {
 	if t == nil {
 		return
@@ -216,7 +218,8 @@ func (t *Taps) Closed() {
 	}
 }
 
-// end takes the Recording from a connection that has ended, and has Start end one that it begins.
+// end takes the Recording from a connection that has ended. If Start is beginning a Recording,
+// Start ends it.
 func (t *Taps) end() *Recording {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,9 +12,9 @@ import (
 )
 
 // A Trace writes the events of one connection to Config.Trace, whose documentation lists them. A
-// nil *Trace writes nothing. Before HandOff the caller of an event calls the handler. From then on
-// a goroutine does, in the order of the events, because the callers hold locks, and the handler is
-// the program's code.
+// nil *Trace writes nothing. Before HandOff, the goroutine that writes an event calls the handler.
+// From then on a goroutine of the Trace does, in the order of the events, because the writers hold
+// locks, and the handler is the program's code.
 type Trace struct {
 	log        *slog.Logger
 	terminated atomic.Bool // the Terminate has been written
@@ -22,7 +22,7 @@ type Trace struct {
 	handOff    atomic.Pointer[handOff]
 
 	mu locks.Mutex[locks.Trace]
-	// what the handler has not got
+	// events that the handler has not received
 	events []slog.Record // +checklocks:mu
 	// events that were left out
 	lost int // +checklocks:mu
@@ -30,7 +30,7 @@ type Trace struct {
 	delivers bool // +checklocks:mu
 }
 
-// A handOff is what HandOff was given.
+// A handOff has the arguments of HandOff.
 type handOff struct {
 	run      func(f func())
 	panicked func(value any)
@@ -55,9 +55,9 @@ func NewTrace(l *slog.Logger, c net.Conn, initiator bool) *Trace {
 // Terminate reports whether the caller must write the Terminate. Only the first call returns true.
 func (t *Trace) Terminate() bool { return t != nil && !t.terminated.Swap(true) }
 
-// HandOff has events written by goroutines that run starts. panicked is called there with the value
-// of a panic of the handler, and no event is written after it. Before HandOff, a panic goes to the
-// caller.
+// HandOff makes goroutines that run starts write the events. panicked is called there with the
+// value of a panic of the handler, and no event is written after it. Before HandOff, a panic goes
+// to the caller.
 func (t *Trace) HandOff(run func(f func()), panicked func(value any)) {
 	if t != nil {
 		t.handOff.Store(&handOff{run, panicked})
@@ -89,8 +89,8 @@ func (t *Trace) write(level slog.Level, event string, args []any) {
 	}
 }
 
-// queue adds an event to those that the handler has not got. It reports whether the caller must
-// start deliver.
+// queue adds an event to those that the handler has not received. It reports whether the caller
+// must start deliver.
 func (t *Trace) queue(r slog.Record) (start bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

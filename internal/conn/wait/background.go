@@ -5,19 +5,19 @@ import (
 	"sync/atomic"
 )
 
-// A Background counts what goes on for a connection, or for a Listener, beside the calls of the
-// program: its goroutines, and the stream that is open. The zero value counts nothing. Any
-// goroutine may call its methods.
+// A Background counts the work for a connection, or for a Listener, that goes on besides the
+// program's calls: goroutines, and the open stream. The zero value counts nothing. Any goroutine
+// may call its methods.
 type Background struct {
 	n    atomic.Int64
 	over Signal
 	then atomic.Pointer[func()] // see Then
 }
 
-// Begin counts one more.
+// Begin adds one to the count.
 func (b *Background) Begin() { b.n.Add(1) }
 
-// End ends what Begin has counted.
+// End undoes Begin.
 func (b *Background) End() {
 	if b.n.Add(-1) == 0 {
 		b.over.Broadcast()
@@ -34,7 +34,7 @@ func (b *Background) Go(f func()) {
 	}()
 }
 
-// Wait waits until nothing is counted. The only error is ctx.Err().
+// Wait waits until the count is 0. The only error is ctx.Err().
 func (b *Background) Wait(ctx context.Context) error {
 	for {
 		over := b.over.Wait()
@@ -49,8 +49,8 @@ func (b *Background) Wait(ctx context.Context) error {
 	}
 }
 
-// Then has f called once, as soon as nothing is counted: now, or by the End that comes last. It
-// replaces an f that has not been called.
+// Then calls f once, as soon as the count is 0: now, or in the last End. It replaces an f that has
+// not been called.
 func (b *Background) Then(f func()) {
 	b.then.Store(&f)
 	if b.n.Load() == 0 {

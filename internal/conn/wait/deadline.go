@@ -15,8 +15,8 @@ type Deadline struct {
 	// that. It is nil until a goroutine calls Done or Set.
 	expired atomic.Pointer[chan struct{}]
 	then    atomic.Pointer[func()] // see Then
-	// passed says that expired is closed, in the memory of the Deadline: a channel is memory of its
-	// own, which a processor with many connections has to fetch.
+	// passed says that expired is closed. It is in the memory of the Deadline, whereas a channel is
+	// other memory, which a processor with many connections has to fetch.
 	passed atomic.Bool
 	// armed says that the timer runs, or has fired.
 	armed bool // +checklocks:mu
@@ -64,9 +64,9 @@ func (d *Deadline) Set(t time.Time) {
 	})
 }
 
-// Then has f called, in a goroutine of its own, each time when the deadline has passed. A Set that
-// moves the deadline to the past does not call f. The deadline keeps f. A call may come late, when
-// the deadline has moved again.
+// Then sets f to be called, in a goroutine of its own, each time the deadline passes. A Set that
+// moves the deadline to the past does not call f. A call may come late, when the deadline has moved
+// again.
 func (d *Deadline) Then(f func()) { d.then.Store(&f) }
 
 // Stop stops the timer. No goroutine may wait for the deadline any more, because the deadline may

@@ -1,3 +1,3 @@
-// Package wait provides what goroutines wait for with a select: deadlines that can move, and
-// conditions.
+// Package wait provides what goroutines wait for with a select, such as deadlines that can move,
+// and conditions.
 package wait

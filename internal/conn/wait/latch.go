@@ -3,8 +3,8 @@ package wait
 import "sync/atomic"
 
 // A Latch is a condition that becomes true once and stays true. Goroutines can wait for it with a
-// select. To look at a Latch costs one load from the memory of its owner, where a channel would be
-// other memory.
+// select. To look at a Latch costs one load from the memory of its owner, whereas a channel would
+// be other memory.
 type Latch struct {
 	set  atomic.Bool
 	done chan struct{}
