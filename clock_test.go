@@ -35,11 +35,11 @@ var stillRealTime = map[string]int{
 	"extsock/stream_rest_test.go":              1,
 
 	// Looks at a condition again and again, or lets others run.
-	"cmd/rddp/internal/run/device/device_linux_test.go": 1,
-	"cmd/rddp/internal/run/run_linux_test.go":           1,
-	"extsock/anyconn_test.go":                           1,
-	"extsock/bench_test.go":                             1,
-	"extsock/memory_progress_test.go":                   1,
+	"internal/softrnic/device_linux_test.go":  1,
+	"cmd/rddp/internal/run/run_linux_test.go": 1,
+	"extsock/anyconn_test.go":                 1,
+	"extsock/bench_test.go":                   1,
+	"extsock/memory_progress_test.go":         1,
 
 	// In packages that run apart from all else, in make wild.
 	"conformance/foreign/run_test.go":               1,

@@ -94,12 +94,21 @@ var mayImport = map[string][]string{
 	"internal/conn/inbox":               {"ddp", "internal/conn/bytestream", "rdmap"},
 	"internal/conn/bytestream":          {"rdmap", "internal/conn/bufpool"},
 
+	// The RNIC of rddp run. It knows neither how commands come nor whose memory it is.
+	"internal/softrnic":       {"internal/accept", "internal/retry", "ddp", "internal/conn", "internal/conn/counters", "rdmap", "toe", "internal/softrnic/fault", "internal/softrnic/shm", "internal/softrnic/user", "mpa", "internal/rdmaabi/ring", "internal/rdmaabi/uverbs"},
+	"internal/softrnic/fault": {"toe", "toe/badlink", "toe/kernel", "toe/netconn", "internal/rdmaabi/uverbs"},
+	"internal/softrnic/shm":   {"internal/retry", "toe", "toe/kernel", "internal/softrnic/user"},
+	"internal/softrnic/user":  {},
+
 	"internal/dissect":          {"mpa", "ddp", "rdmap"},
 	"internal/testkit/rawpeer":  {"mpa"},
 	"internal/pcapng":           {"mpa", "ddp", "rdmap"},
 	"internal/testkit/nopanic":  {"extsock"},
 	"internal/testkit/testmode": {},
 	"conformance/lab/report":    {},
+	"internal/accept":           {"internal/retry", "internal/admission"},
+	"internal/retry":            {},
+	"internal/process":          {},
 	"internal/admission":        {},
 	"internal/locks":            {},
 	"internal/panics":           {},
@@ -162,40 +171,32 @@ var mayImport = map[string][]string{
 
 	"cmd/rddp": {
 		"mpa", "rdmap", "extsock", "internal/dissect", "conformance/spec", "conformance/specpeer",
-		"cmd/rddp/internal/errtext", "cmd/rddp/internal/demo", "cmd/rddp/internal/filecopy", "cmd/rddp/internal/cliparse", "cmd/rddp/internal/monitor", "cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "cmd/rddp/internal/proxy", "cmd/rddp/internal/run", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/rules",
+		"cmd/rddp/internal/errtext", "cmd/rddp/internal/demo", "cmd/rddp/internal/filecopy", "cmd/rddp/internal/cliparse", "cmd/rddp/internal/monitor", "cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "cmd/rddp/internal/proxy", "cmd/rddp/internal/run", "internal/softrnic/fault", "cmd/rddp/internal/run/rules",
 		"cmd/rddp/internal/tlsfiles", "internal/tlshandshake",
 	},
-	"cmd/rddp/internal/accept":   {"cmd/rddp/internal/retry", "internal/admission"},
 	"cmd/rddp/internal/errtext":  {"extsock", "internal/tlshandshake", "mpa", "rdmap"},
-	"cmd/rddp/internal/demo":     {"cmd/rddp/internal/accept", "ddp", "extsock", "extsock/capture", "rdmap"},
-	"cmd/rddp/internal/filecopy": {"internal/admission", "ddp", "extsock", "mpa", "rdmap", "cmd/rddp/internal/accept", "cmd/rddp/internal/errtext", "cmd/rddp/internal/cliparse", "internal/tlshandshake"},
+	"cmd/rddp/internal/demo":     {"internal/accept", "ddp", "extsock", "extsock/capture", "rdmap"},
+	"cmd/rddp/internal/filecopy": {"internal/admission", "ddp", "extsock", "mpa", "rdmap", "internal/accept", "cmd/rddp/internal/errtext", "cmd/rddp/internal/cliparse", "internal/tlshandshake"},
 	"cmd/rddp/internal/cliparse": {},
 	"cmd/rddp/internal/hostile":  {},
 	"cmd/rddp/internal/monitor":  {"extsock", "extsock/metrics", "extsock/stats", "internal/tlshandshake"},
-	"cmd/rddp/internal/perf":     {"ddp", "extsock", "rdmap", "cmd/rddp/internal/accept", "cmd/rddp/internal/errtext", "cmd/rddp/internal/cliparse", "cmd/rddp/internal/retry", "internal/tlshandshake", "toe/kernel", "toe/netconn"},
-	"cmd/rddp/internal/ping":     {"ddp", "extsock", "mpa", "rdmap", "cmd/rddp/internal/accept", "cmd/rddp/internal/errtext", "cmd/rddp/internal/retry", "internal/tlshandshake"},
-	"cmd/rddp/internal/proxy":    {"internal/admission", "extsock", "mpa", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/accept", "cmd/rddp/internal/retry", "cmd/rddp/internal/errtext", "cmd/rddp/internal/cliparse", "internal/tlshandshake"},
-	"cmd/rddp/internal/retry":    {},
+	"cmd/rddp/internal/perf":     {"ddp", "extsock", "rdmap", "internal/accept", "cmd/rddp/internal/errtext", "cmd/rddp/internal/cliparse", "internal/retry", "internal/tlshandshake", "toe/kernel", "toe/netconn"},
+	"cmd/rddp/internal/ping":     {"ddp", "extsock", "mpa", "rdmap", "internal/accept", "cmd/rddp/internal/errtext", "internal/retry", "internal/tlshandshake"},
+	"cmd/rddp/internal/proxy":    {"internal/admission", "extsock", "mpa", "rdmap", "toe", "toe/kernel", "internal/accept", "internal/retry", "cmd/rddp/internal/errtext", "cmd/rddp/internal/cliparse", "internal/tlshandshake"},
 	"cmd/rddp/internal/tlsfiles": {},
 	"internal/testkit/tcptest":   {"internal/testkit/prototest"},
 
-	// rddp run: only run knows all others; device knows neither how commands come nor whose memory
-	// it is.
+	// rddp run: only run knows all others.
 	"cmd/rddp/internal/run": {
-		"cmd/rddp/internal/run/cm", "cmd/rddp/internal/run/device", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/process",
-		"cmd/rddp/internal/run/rules", "cmd/rddp/internal/run/seccomp", "cmd/rddp/internal/run/user", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs",
-		"cmd/rddp/internal/accept", "internal/admission", "internal/tlshandshake",
+		"cmd/rddp/internal/run/cm", "internal/softrnic", "internal/softrnic/fault", "internal/process",
+		"cmd/rddp/internal/run/rules", "cmd/rddp/internal/run/seccomp", "internal/softrnic/user", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs",
+		"internal/accept", "internal/admission", "internal/tlshandshake",
 		"cmd/rddp/internal/proxy", "extsock", "mpa",
 	},
-	"cmd/rddp/internal/run/cm":      {"internal/conn", "internal/conn/startup", "mpa", "cmd/rddp/internal/accept", "cmd/rddp/internal/retry", "cmd/rddp/internal/run/device", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs"},
-	"cmd/rddp/internal/run/device":  {"cmd/rddp/internal/accept", "cmd/rddp/internal/retry", "ddp", "internal/conn", "internal/conn/counters", "rdmap", "toe", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/shm", "cmd/rddp/internal/run/user", "mpa", "internal/rdmaabi/ring", "internal/rdmaabi/uverbs"},
-	"cmd/rddp/internal/run/fault":   {"toe", "toe/badlink", "toe/kernel", "toe/netconn", "internal/rdmaabi/uverbs"},
+	"cmd/rddp/internal/run/cm":      {"internal/conn", "internal/conn/startup", "mpa", "internal/accept", "internal/retry", "internal/softrnic", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs"},
 	"internal/testkit/guest":        {},
-	"cmd/rddp/internal/run/shm":     {"cmd/rddp/internal/retry", "toe", "toe/kernel", "cmd/rddp/internal/run/user"},
-	"cmd/rddp/internal/run/process": {},
 	"cmd/rddp/internal/run/rules":   {},
 	"cmd/rddp/internal/run/seccomp": {},
-	"cmd/rddp/internal/run/user":    {},
 }
 
 // floor gives the floor of each top folder, from the wire up, and of folders that are not on the
@@ -215,7 +216,7 @@ var door = map[string][]string{
 	"github.com/klauspost/crc32":              {"mpa/internal/crc32c"},
 	"github.com/HdrHistogram/hdrhistogram-go": {"cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "conformance/lab/breakdown", "conformance/lab/studies/harness"},
 	// mpa/internal/crc32c needs only its package cpu.
-	"golang.org/x/sys":                    {"mpa/internal/crc32c", "toe/kernel", "toe/tun", "toe/usertcp", "toe/verbs", "cmd/rddp/internal/monitor", "cmd/rddp/internal/perf", "cmd/rddp/internal/run", "cmd/rddp/internal/run/device", "internal/testkit/guest", "cmd/rddp/internal/run/shm", "cmd/rddp/internal/run/process", "cmd/rddp/internal/run/seccomp", "cmd/rddp/internal/run/user"},
+	"golang.org/x/sys":                    {"mpa/internal/crc32c", "toe/kernel", "toe/tun", "toe/usertcp", "toe/verbs", "cmd/rddp/internal/monitor", "cmd/rddp/internal/perf", "cmd/rddp/internal/run", "internal/softrnic", "internal/testkit/guest", "internal/softrnic/shm", "internal/process", "cmd/rddp/internal/run/seccomp", "internal/softrnic/user"},
 	"github.com/pires/go-proxyproto":      {"cmd/rddp/internal/proxy"},
 	"github.com/prometheus/client_golang": {"extsock/metrics", "cmd/rddp", "cmd/rddp/internal/monitor"},
 	"golang.org/x/term":                   {"cmd/rddp"},

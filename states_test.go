@@ -27,8 +27,8 @@ var mayLackTable = map[string]string{
 
 // mayAssign are assignments to such fields that are no change of state, and why.
 var mayAssign = map[string]string{
-	"cmd/rddp/internal/run/device/life.go: v.told": "what the program has been told is no state: it follows the program's commands",
-	"internal/conn/driver/sender.go: w.stage":      "abandon begins anew, whatever the stage was",
+	"internal/softrnic/life.go: v.told":       "what the program has been told is no state: it follows the program's commands",
+	"internal/conn/driver/sender.go: w.stage": "abandon begins anew, whatever the stage was",
 }
 
 // tableType is how the name of a table's type begins.

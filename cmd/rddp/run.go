@@ -13,8 +13,8 @@ import (
 
 	"github.com/rddp/rddp/cmd/rddp/internal/monitor"
 	supervise "github.com/rddp/rddp/cmd/rddp/internal/run"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/fault"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/rules"
+	"github.com/rddp/rddp/internal/softrnic/fault"
 )
 
 func runCommand() *cli.Command {

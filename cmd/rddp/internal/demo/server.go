@@ -12,9 +12,9 @@ import (
 	"os"
 	"strings"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/accept"
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/accept"
 )
 
 // The messages between the two ends. The client's messages begin with the verb, padded to 8 octets,

@@ -7,7 +7,7 @@ import (
 	"iter"
 	"sync/atomic"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/accept"
+	"github.com/rddp/rddp/internal/accept"
 )
 
 // Counts are the counters of a Server since it began. The zero value is ready.

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/accept"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/accept"
 	"github.com/rddp/rddp/internal/admission"
 	"github.com/rddp/rddp/internal/tlshandshake"
 )

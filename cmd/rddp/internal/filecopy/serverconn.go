@@ -12,8 +12,8 @@ import (
 	"path"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/accept"
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/accept"
 )
 
 // A serverConn is the server's end of a connection. It answers one request at a time.

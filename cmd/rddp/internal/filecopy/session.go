@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/accept"
 	"github.com/rddp/rddp/cmd/rddp/internal/errtext"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/accept"
 	"github.com/rddp/rddp/rdmap"
 )
 

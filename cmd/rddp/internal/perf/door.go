@@ -8,9 +8,9 @@ import (
 	"net"
 	"sync"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/accept"
-	"github.com/rddp/rddp/cmd/rddp/internal/retry"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/accept"
+	"github.com/rddp/rddp/internal/retry"
 )
 
 // A door is a listener for one kind of data connection, without a hello: the client measures only

@@ -14,9 +14,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/accept"
 	"github.com/rddp/rddp/cmd/rddp/internal/errtext"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/accept"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/tlshandshake"
 )

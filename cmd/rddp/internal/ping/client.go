@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/retry"
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/retry"
 	"github.com/rddp/rddp/internal/tlshandshake"
 	"github.com/rddp/rddp/rdmap"
 )

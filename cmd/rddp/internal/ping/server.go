@@ -8,8 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/accept"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/accept"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )

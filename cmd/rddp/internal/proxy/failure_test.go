@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/accept"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/accept"
 	"github.com/rddp/rddp/internal/testkit/prototest"
 	"github.com/rddp/rddp/internal/testkit/tcptest"
 	"github.com/rddp/rddp/mpa"

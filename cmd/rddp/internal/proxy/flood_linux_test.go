@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/accept"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/accept"
 	"github.com/rddp/rddp/internal/admission"
 	"github.com/rddp/rddp/internal/testkit/prototest"
 	"github.com/rddp/rddp/internal/testkit/tcptest"

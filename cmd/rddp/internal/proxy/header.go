@@ -14,7 +14,7 @@ import (
 
 	"github.com/pires/go-proxyproto"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/accept"
+	"github.com/rddp/rddp/internal/accept"
 	"github.com/rddp/rddp/internal/admission"
 )
 

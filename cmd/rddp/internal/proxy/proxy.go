@@ -11,10 +11,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/accept"
-	"github.com/rddp/rddp/cmd/rddp/internal/retry"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/accept"
 	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/retry"
 	"github.com/rddp/rddp/internal/states"
 )
 

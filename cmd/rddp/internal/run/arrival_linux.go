@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/accept"
 	"github.com/rddp/rddp/cmd/rddp/internal/proxy"
+	"github.com/rddp/rddp/internal/accept"
 	"github.com/rddp/rddp/internal/admission"
 )
 

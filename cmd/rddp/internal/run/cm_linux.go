@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/cm"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
 	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/process"
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 )
 

@@ -5,7 +5,7 @@
 // answers in place of the kernel: it provides the device's files in /sys and /dev, and executes the
 // commands on /dev/infiniband/uverbs0 and rdma_cm. The device looks like that of the rxe driver.
 // Package seccomp intercepts the calls, packages internal/rdmaabi/uverbs and ucma decode them,
-// package device implements the device, package cm connects its queue pairs, and package process
+// package softrnic implements the device, package cm connects its queue pairs, and package process
 // accesses the program's memory.
 //
 // The supervisor also carries the program's TCP connections over DDP if a rule (package rules)

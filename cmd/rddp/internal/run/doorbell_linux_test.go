@@ -11,14 +11,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
+	"github.com/rddp/rddp/internal/softrnic"
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
 // rungFile returns a file that d watches.
 func rungFile(t *testing.T, d *doorbell) *openFile {
 	t.Helper()
-	dev, err := device.New(device.Config{Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}})
+	dev, err := softrnic.New(softrnic.Config{Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}})
 	if err != nil {
 		t.Fatal(err)
 	}

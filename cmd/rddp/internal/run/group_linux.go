@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/user"
+	"github.com/rddp/rddp/internal/softrnic/user"
 )
 
 // Listeners that share their port.

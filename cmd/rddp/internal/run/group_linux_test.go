@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/rules"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/user"
+	"github.com/rddp/rddp/internal/softrnic/user"
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 

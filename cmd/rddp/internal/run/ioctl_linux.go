@@ -5,10 +5,10 @@ package run
 import (
 	"syscall"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
+	"github.com/rddp/rddp/internal/process"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/softrnic"
 )
 
 // inputLimit is the maximum length in bytes of the input of a command.
@@ -106,7 +106,7 @@ type caller struct {
 
 // Process returns the process whose memory a command names. It is the process of the calling
 // thread, which may be a child of the process that opened the device.
-func (c *caller) Process() (device.Process, error) {
+func (c *caller) Process() (softrnic.Process, error) {
 	p, err := c.file.process(c.call.Thread)
 	if err == nil && !c.s.program.Waits(c.call) { // the thread may have been killed and another process may have its number
 		return nil, syscall.ESRCH
@@ -115,7 +115,7 @@ func (c *caller) Process() (device.Process, error) {
 }
 
 // NewChannel makes a channel.
-func (c *caller) NewChannel() (uint32, device.Channel, error) {
+func (c *caller) NewChannel() (uint32, softrnic.Channel, error) {
 	ch, fd, err := c.s.events.add(c.s.program.Listener, c.call)
 	if err != nil {
 		return 0, nil, err
@@ -133,7 +133,7 @@ func (c *caller) NewChannel() (uint32, device.Channel, error) {
 }
 
 // FindChannel returns the channel behind a descriptor of the thread's process, or nil.
-func (c *caller) FindChannel(fd int32) device.Channel {
+func (c *caller) FindChannel(fd int32) softrnic.Channel {
 	if ch := c.s.events.find(c.call.Thread, int(fd)); ch != nil {
 		return ch
 	}

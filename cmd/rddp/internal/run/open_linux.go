@@ -12,10 +12,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
 	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/process"
+	"github.com/rddp/rddp/internal/softrnic"
 )
 
 const (
@@ -38,7 +38,7 @@ type openFile struct {
 	fd     int // this process's descriptor of the same open file
 	id     fileID
 	memory []byte
-	ctx    *device.Context
+	ctx    *softrnic.Context
 	// opener is the process that opened the file, and number its descriptor there.
 	opener    *process.Process
 	number    int
@@ -233,8 +233,8 @@ func ringsAt(n int) int { return n / 2 }
 
 // deviceMemory returns the memory of the device's rings. Its Release returns the pages of a part to
 // the system.
-func (f *openFile) deviceMemory() device.Memory {
-	return device.Memory{Bytes: f.memory, From: uint64(ringsAt(len(f.memory))), Release: func(part []byte) {
+func (f *openFile) deviceMemory() softrnic.Memory {
+	return softrnic.Memory{Bytes: f.memory, From: uint64(ringsAt(len(f.memory))), Release: func(part []byte) {
 		_ = unix.Madvise(part, unix.MADV_REMOVE) // on an error the pages stay until the file is closed
 	}}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
+	"github.com/rddp/rddp/internal/process"
 )
 
 // TestProcessOfTwoCalls: two simultaneous calls of one process have both opened the process. They

@@ -6,7 +6,7 @@ import (
 	"os"
 	"strconv"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
+	"github.com/rddp/rddp/internal/process"
 )
 
 // A registrant is a process that has registered memory, and gives access to that memory. A NIC

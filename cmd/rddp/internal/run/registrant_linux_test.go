@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
+	"github.com/rddp/rddp/internal/process"
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/fault"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/rules"
+	"github.com/rddp/rddp/internal/softrnic/fault"
 )
 
 // A Config says what Run runs.

@@ -23,7 +23,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/fault"
+	"github.com/rddp/rddp/internal/softrnic/fault"
 	"github.com/rddp/rddp/internal/testkit/guest"
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )

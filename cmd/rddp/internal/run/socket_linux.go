@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
+	"github.com/rddp/rddp/internal/process"
 )
 
 // openProcess returns a pidfd for the descriptors of a thread's process. It is readable when the

@@ -14,11 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/cm"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/fault"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
 	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/process"
+	"github.com/rddp/rddp/internal/softrnic"
+	"github.com/rddp/rddp/internal/softrnic/fault"
 )
 
 // Stage executes the program if Run has started this process for that. Otherwise it returns. The
@@ -28,7 +28,7 @@ func Stage() { seccomp.Stage() }
 // A supervisor answers the system calls of a program and its children.
 type supervisor struct {
 	log      *slog.Logger
-	device   *device.Device
+	device   *softrnic.Device
 	tree     *tree
 	program  *seccomp.Program
 	doorbell *doorbell
@@ -100,7 +100,7 @@ func Run(ctx context.Context, c Config) (status int, err error) {
 }
 
 func newSupervisor(c Config) (*supervisor, error) {
-	d, err := device.New(device.Config{Addresses: c.Addresses, Log: c.Log, Faults: fault.New(c.Faults, c.Log), NoAtomics: c.IWARP})
+	d, err := softrnic.New(softrnic.Config{Addresses: c.Addresses, Log: c.Log, Faults: fault.New(c.Faults, c.Log), NoAtomics: c.IWARP})
 	if err != nil {
 		return nil, err
 	}

@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/softrnic"
 )
 
 // The paths of the device files, and the numbers that the kernel assigns to them.
@@ -42,7 +42,7 @@ type tree struct {
 const treePrefix = "rddp-run-device-"
 
 // newTree makes the tree for a device.
-func newTree(d *device.Device, addresses []netip.Addr, nodeType string) (*tree, error) {
+func newTree(d *softrnic.Device, addresses []netip.Addr, nodeType string) (*tree, error) {
 	removeDead()
 	t, err := newFolder()
 	if err != nil {
@@ -122,7 +122,7 @@ func removeDead() {
 }
 
 // deviceFiles returns the content of the files by path.
-func deviceFiles(d *device.Device, addresses []netip.Addr, nodeType string) map[string]string {
+func deviceFiles(d *softrnic.Device, addresses []netip.Addr, nodeType string) map[string]string {
 	g := d.GUID()
 	guid := fmt.Sprintf("%02x%02x:%02x%02x:%02x%02x:%02x%02x", g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7])
 	const verbs, ib = "sys/class/infiniband_verbs/", "sys/class/infiniband/" + DeviceName + "/"

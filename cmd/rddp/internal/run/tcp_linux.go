@@ -19,12 +19,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/proxy"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/rules"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/user"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/process"
+	"github.com/rddp/rddp/internal/softrnic/user"
 	"github.com/rddp/rddp/internal/tlshandshake"
 	"github.com/rddp/rddp/mpa"
 )

@@ -5,8 +5,8 @@ package run
 import (
 	"syscall"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
+	"github.com/rddp/rddp/internal/process"
 )
 
 // A threadMemory is the memory of a thread that waits in a call. If the thread is killed, a thread

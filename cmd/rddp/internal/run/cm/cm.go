@@ -9,16 +9,16 @@ import (
 	"net/netip"
 	"syscall"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
 	"github.com/rddp/rddp/internal/conn"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
+	"github.com/rddp/rddp/internal/softrnic"
 )
 
 // A Config configures a CM.
 type Config struct {
 	// Device is the device whose queue pairs are connected.
-	Device *device.Device
+	Device *softrnic.Device
 	// IWARP makes this end initiate plain iWARP connections instead of joined ones.
 	IWARP bool
 	// Log receives commands and events at level Debug, and failed connections. If nil, nothing is
@@ -28,8 +28,8 @@ type Config struct {
 
 // A CM is the connection manager of a device.
 type CM struct {
-	dev  *device.Device
-	wire device.Wire
+	dev  *softrnic.Device
+	wire softrnic.Wire
 	log  *slog.Logger
 	// ctx is done when the CM closes.
 	ctx    context.Context
@@ -48,7 +48,7 @@ func New(c Config) *CM {
 	}
 	m := &CM{dev: c.Device, log: c.Log, ids: make(map[uint32]*id)}
 	if c.IWARP {
-		m.wire = device.Plain
+		m.wire = softrnic.Plain
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	return m

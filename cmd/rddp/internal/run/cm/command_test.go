@@ -9,13 +9,13 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
+	"github.com/rddp/rddp/internal/softrnic"
 )
 
 // TestMulticast: the log says that multicast is not supported.
 func TestMulticast(t *testing.T) {
-	d, err := device.New(device.Config{Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}})
+	d, err := softrnic.New(softrnic.Config{Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,11 +14,11 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
 	"github.com/rddp/rddp/internal/conn"
 	"github.com/rddp/rddp/internal/conn/startup"
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/softrnic"
 	"github.com/rddp/rddp/mpa"
 )
 
@@ -45,8 +45,8 @@ const (
 )
 
 // greet returns the private data for the MPA frame: as it is, or with a greeting and a proposal.
-func greet(w device.Wire, qpn uint32, private []byte, p proposal) []byte {
-	if w == device.Plain {
+func greet(w softrnic.Wire, qpn uint32, private []byte, p proposal) []byte {
+	if w == softrnic.Plain {
 		return append([]byte{}, private...)
 	}
 	b := binary.BigEndian.AppendUint32([]byte(greeting), qpn)
@@ -75,10 +75,10 @@ func peerParam(private []byte, ird, ord int) ucma.ConnParam {
 
 // An end is this end of a connection: with a queue pair, or without one.
 type end interface {
-	Config(w device.Wire, ird, ord int) *conn.Config
-	ConfigFor(peer *conn.Conn, w device.Wire, ird, ord int) *conn.Config
+	Config(w softrnic.Wire, ird, ord int) *conn.Config
+	ConfigFor(peer *conn.Conn, w softrnic.Wire, ird, ord int) *conn.Config
 	Accept(ctx context.Context, r *conn.Request, c *conn.Conn, cfg *conn.Config, private []byte) error
-	Start(c *conn.Conn, w device.Wire, initiator bool, peer uint32, attrs *uverbs.Attributes, ended func()) error
+	Start(c *conn.Conn, w softrnic.Wire, initiator bool, peer uint32, attrs *uverbs.Attributes, ended func()) error
 	Disconnect()
 }
 
@@ -86,9 +86,9 @@ type end interface {
 // As in the kernel, the number need not be that of an RC queue pair: UCX reserves one with a UD
 // queue pair, and other programs make one up. ok is false if the device cannot connect the queue
 // pair.
-func (m *CM) endFor(qpn uint32, w device.Wire) (e end, ok bool) {
-	if w == device.Frames && m.dev.IsFree(qpn) {
-		return new(device.Contact), true
+func (m *CM) endFor(qpn uint32, w softrnic.Wire) (e end, ok bool) {
+	if w == softrnic.Frames && m.dev.IsFree(qpn) {
+		return new(softrnic.Contact), true
 	}
 	return m.dev.Pair(qpn)
 }
@@ -118,7 +118,7 @@ func (c *Channel) connectLocked(_ Caller, in []byte, _ int) (a answer, e syscall
 	i.cancel = cancel
 	dialer := dialerFrom(i.src)
 	ird, ord := int(r.Param.Responder), int(r.Param.Initiator)
-	if c.cm.wire == device.Frames { // the peer's program decides
+	if c.cm.wire == softrnic.Frames { // the peer's program decides
 		ird, ord = c.cm.dev.MaxRead(), c.cm.dev.MaxRead()
 	}
 	cfg := end.Config(c.cm.wire, ird, ord)
@@ -137,8 +137,8 @@ const (
 
 // fits reports whether there is room for the private data in p. A joined connection has the same
 // limits as InfiniBand.
-func (m *CM) fits(p *ucma.ConnParam, most int, w device.Wire) bool {
-	if w == device.Plain || len(p.PrivateData) <= most {
+func (m *CM) fits(p *ucma.ConnParam, most int, w softrnic.Wire) bool {
+	if w == softrnic.Plain || len(p.PrivateData) <= most {
 		return true
 	}
 	m.log.Info("too much private data", "bytes", len(p.PrivateData), "most", most)
@@ -150,7 +150,7 @@ func (i *id) initiate(ctx context.Context, dialer net.Dialer, src, dst netip.Add
 	w := i.cm.wire
 	var c *conn.Conn
 	var err error
-	if w == device.Frames {
+	if w == softrnic.Frames {
 		c, err = i.cm.dev.DialNear(ctx, src, dst, cfg, private)
 	}
 	if c == nil && err == nil {
@@ -161,7 +161,7 @@ func (i *id) initiate(ctx context.Context, dialer net.Dialer, src, dst netip.Add
 		peer := c.Peer()
 		qpn, b, ok := parseGreeting(peer.PrivateData)
 		switch {
-		case w == device.Plain:
+		case w == softrnic.Plain:
 			p = peerParam(peer.PrivateData, peer.Agreement.PeerIRD, peer.Agreement.PeerORD)
 			err = i.end.Start(c, w, true, 0, nil, i.connectionEnded)
 		case !ok || !peer.IsRDDP:
@@ -193,7 +193,7 @@ func (i *id) initiate(ctx context.Context, dialer net.Dialer, src, dst netip.Add
 	default:
 		i.src = addrPort(c.LocalAddr())
 		t := ucma.Established
-		if w == device.Frames {
+		if w == softrnic.Frames {
 			t = ucma.ConnectResponse // as in InfiniBand: librdmacm answers it and reports Established
 		}
 		i.establish(t, p)
@@ -237,7 +237,7 @@ func (i *id) connectionEnded() {
 func (i *id) disconnected() {
 	i.become(over)
 	i.tell(ucma.Disconnected, 0, ucma.ConnParam{})
-	if i.cm.wire == device.Plain {
+	if i.cm.wire == softrnic.Plain {
 		return
 	}
 	time.AfterFunc(timewait, func() {
@@ -259,7 +259,7 @@ const (
 // failure returns the event for a connection that could not be established. status is the one that
 // an iWARP device or an InfiniBand device reports, depending on the wire.
 func (i *id) failure(err error) (t ucma.EventType, status int32, private []byte) {
-	joined := i.cm.wire == device.Frames
+	joined := i.cm.wire == softrnic.Frames
 	var rejected *mpa.RejectError
 	switch {
 	case errors.As(err, &rejected):

@@ -14,9 +14,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/retry"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
+	"github.com/rddp/rddp/internal/retry"
+	"github.com/rddp/rddp/internal/softrnic"
 )
 
 // This file implements ids for datagrams. They have no connection: an id only asks a listener for
@@ -86,7 +86,7 @@ const (
 
 // connectDatagrams asks the peer of i for its queue pair.
 func (i *id) connectDatagrams(private []byte) syscall.Errno {
-	if i.cm.wire == device.Plain || i.state != routed || i.port == nil {
+	if i.cm.wire == softrnic.Plain || i.state != routed || i.port == nil {
 		return syscall.EINVAL // an RNIC has no datagrams
 	}
 	conn, err := i.port.connect(i.dst)
@@ -201,7 +201,7 @@ type datagramRequest struct {
 
 // listenDatagrams makes i listen.
 func (i *id) listenDatagrams() syscall.Errno {
-	if i.cm.wire == device.Plain {
+	if i.cm.wire == softrnic.Plain {
 		return syscall.EINVAL
 	}
 	conn, err := i.port.datagrams()

@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
+	"github.com/rddp/rddp/internal/softrnic"
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
@@ -53,7 +53,7 @@ func FuzzParseMessage(f *testing.F) {
 // newCM returns a connection manager with a channel.
 func newCM(t *testing.T) *Channel {
 	t.Helper()
-	d, err := device.New(device.Config{Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}})
+	d, err := softrnic.New(softrnic.Config{Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@
 //     device understands this.
 //   - joined: a greeting before the private data says that the Request comes from the device of an
 //     rddp run, and the program's parameters follow the private data. The connection carries the
-//     frames of package device, so the two queue pairs behave as if ibv_modify_qp had connected
+//     frames of package softrnic, so the two queue pairs behave as if ibv_modify_qp had connected
 //     them.
 //
 // A listener does not know the PD, because the program makes the queue pair after it has seen the

@@ -8,11 +8,11 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/accept"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
+	"github.com/rddp/rddp/internal/accept"
 	"github.com/rddp/rddp/internal/conn"
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/softrnic"
 )
 
 // requestTime is the time that a peer has to send its Request.
@@ -22,7 +22,7 @@ const requestTime = 10 * time.Second
 type request struct {
 	conn *conn.Conn
 	r    *conn.Request
-	wire device.Wire
+	wire softrnic.Wire
 	qpn  uint32 // of the peer
 }
 
@@ -64,7 +64,7 @@ func (c *Channel) listenLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 	}
 	i.become(listening)
 	go i.serve(i.listener)
-	if c.cm.wire == device.Frames {
+	if c.cm.wire == softrnic.Frames {
 		if i.memory = c.cm.dev.ListenNear(i.src, i.afOnly, cfg); i.memory != nil {
 			go i.serve(i.memory)
 		}
@@ -86,11 +86,11 @@ func (i *id) receive(c *conn.Conn) {
 		_ = c.Close() // the peer does not speak MPA
 		return
 	}
-	q := &request{conn: c, r: r, wire: device.Plain}
+	q := &request{conn: c, r: r, wire: softrnic.Plain}
 	param := peerParam(r.AllData, r.IRD, r.ORD) // the peer's program may use rddp too
 	var peer proposal
 	if qpn, rest, ok := parseGreeting(r.PrivateData); ok && r.FromRDDP {
-		q.qpn, q.wire = qpn, device.Frames
+		q.qpn, q.wire = qpn, softrnic.Frames
 		var private []byte
 		peer, private = proposed(rest, r.IRD, r.ORD)
 		param = peer.event(qpn, private, true)
@@ -106,7 +106,7 @@ func (i *id) receive(c *conn.Conn) {
 	child := i.cm.newLocked(i.ch, i.space, requested)
 	child.request, child.src, child.dst, child.near = q, src, addrPort(c.RemoteAddr()), true
 	child.peer, child.peerQPN = peer, q.qpn
-	if q.wire == device.Frames {
+	if q.wire == softrnic.Frames {
 		child.expected = i.cm.dev.Expect(child.dst.Addr(), q.qpn)
 	}
 	i.ch.addLocked(&event{
@@ -142,7 +142,7 @@ func (c *Channel) acceptLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 	i.cancel = cancel
 	ord := int(r.Param.Initiator)
 	var attrs *uverbs.Attributes
-	if q.wire == device.Frames { // the sender respects the depth, as an attribute of the queue pair
+	if q.wire == softrnic.Frames { // the sender respects the depth, as an attribute of the queue pair
 		ord = c.cm.dev.MaxRead()
 		own := i.attributes()
 		attrs = &own
@@ -170,7 +170,7 @@ func (i *id) accept(ctx context.Context, q *request, cfg *conn.Config, private [
 		i.tell(ucma.ConnectError, errnoOf(err, syscall.ECONNRESET), ucma.ConnParam{})
 	default:
 		var p ucma.ConnParam // InfiniBand's RTU has no parameters
-		if q.wire == device.Plain {
+		if q.wire == softrnic.Plain {
 			s := &q.conn.Peer().Agreement
 			p = peerParam(nil, s.PeerIRD, s.PeerORD)
 		}

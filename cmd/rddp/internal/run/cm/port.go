@@ -11,9 +11,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/retry"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
 	"github.com/rddp/rddp/internal/conn"
+	"github.com/rddp/rddp/internal/retry"
+	"github.com/rddp/rddp/internal/softrnic"
 )
 
 // A port is a local TCP or UDP port that an id has reserved: a bound socket that does not listen
@@ -79,7 +79,7 @@ func sockaddr(a netip.AddrPort) syscall.Sockaddr {
 }
 
 // listen starts to listen at p, for connections of dev.
-func (p *port) listen(dev *device.Device, backlog int, cfg *conn.Config) (*conn.Listener, error) {
+func (p *port) listen(dev *softrnic.Device, backlog int, cfg *conn.Config) (*conn.Listener, error) {
 	if err := syscall.Listen(int(p.file.Fd()), backlog); err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func dialerFrom(src netip.AddrPort) net.Dialer {
 const refusedFor = 500 * time.Millisecond
 
 // dial connects to dst.
-func dial(ctx context.Context, dev *device.Device, dialer net.Dialer, dst netip.AddrPort, cfg *conn.Config, private []byte) (*conn.Conn, error) {
+func dial(ctx context.Context, dev *softrnic.Device, dialer net.Dialer, dst netip.AddrPort, cfg *conn.Config, private []byte) (*conn.Conn, error) {
 	var again retry.Wait
 	for until := time.Now().Add(refusedFor); ; {
 		c, err := dev.Dial(ctx, dialer, dst.String(), cfg, private)

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
 	"github.com/rddp/rddp/internal/conn"
+	"github.com/rddp/rddp/internal/softrnic"
 )
 
 // TestDialAgain: a refused connection is retried for half a second, at growing intervals.
@@ -24,7 +24,7 @@ func TestDialAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		attempts := 0
 		dialer := net.Dialer{Control: func(string, string, syscall.RawConn) error { attempts++; return nil }}
-		if _, err := dial(t.Context(), new(device.Device), dialer, at, &conn.Config{}, nil); !errors.Is(err, syscall.ECONNREFUSED) {
+		if _, err := dial(t.Context(), new(softrnic.Device), dialer, at, &conn.Config{}, nil); !errors.Is(err, syscall.ECONNREFUSED) {
 			t.Errorf("dial = %v, want ECONNREFUSED", err)
 		}
 		if attempts != 6 { // after 0, 20, 60, 140, 300 and 620 ms

@@ -7,9 +7,9 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/softrnic"
 	"github.com/rddp/rddp/mpa"
 )
 
@@ -229,9 +229,9 @@ func (i *id) initQPAttr(to uverbs.State) (mask uverbs.Mask, a uverbs.Attributes,
 // framed reports whether the connection of i carries frames, or will.
 func (i *id) framed() bool {
 	if i.request != nil {
-		return i.request.wire == device.Frames
+		return i.request.wire == softrnic.Frames
 	}
-	return i.cm.wire == device.Frames
+	return i.cm.wire == softrnic.Frames
 }
 
 // agree stores the proposal in the peer's Reply, and returns the attributes of i's queue pair.

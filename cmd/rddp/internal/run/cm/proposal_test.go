@@ -14,9 +14,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/softrnic"
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
@@ -66,7 +66,7 @@ func TestOlderPeer(t *testing.T) {
 type party struct {
 	t   *testing.T
 	ch  *Channel
-	ctx *device.Context
+	ctx *softrnic.Context
 	id  uint32
 	qp  uint32
 	qpn uint32
@@ -75,7 +75,7 @@ type party struct {
 
 func newParty(t *testing.T, uid uint64) *party {
 	t.Helper()
-	d, err := device.New(device.Config{Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}})
+	d, err := softrnic.New(softrnic.Config{Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func newParty(t *testing.T, uid uint64) *party {
 	}
 	t.Cleanup(func() { _ = unix.Munmap(file) })
 	p := &party{t: t, ch: m.Open(func(bool) {}), uid: uid}
-	if p.ctx, err = d.Open(device.Memory{Bytes: file, From: 4096}); err != nil {
+	if p.ctx, err = d.Open(softrnic.Memory{Bytes: file, From: 4096}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.ctx.Close)

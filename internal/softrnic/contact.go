@@ -1,0 +1,73 @@
+package softrnic
+
+import (
+	"context"
+	"time"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/conn"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// A Contact is the end of a connection of a connection manager that has no queue pair: the programs
+// exchange private data, and learn when the connection ends. UCX connects its queue pairs by what
+// that private data says. Like a Pair, a Contact is used for one connection.
+type Contact struct {
+	domain ddp.Domain // without memory
+	conn   *conn.Conn
+}
+
+// Config returns the configuration with which a connection with frames must begin. No peer may
+// reach memory through it.
+func (t *Contact) Config(_ Wire, ird, ord int) *conn.Config {
+	const messages = 4 // the peer sends one, and two more if it has a queue pair that ends
+	return &conn.Config{
+		Domain: &t.domain, Denied: ddp.RemoteRead | ddp.RemoteWrite | ddp.RemoteAtomic,
+		RecvSize: frameLen, RecvDepth: messages, SendDepth: messages, IRD: max(ird, 0), ORD: max(ord, 0),
+		Terminate: rdmap.TerminateAtClose, StartupTimeout: replyTime, CloseTimeout: Linger,
+	}
+}
+
+// ConfigFor is Config for a connection that a peer has begun.
+func (t *Contact) ConfigFor(peer *conn.Conn, w Wire, ird, ord int) *conn.Config {
+	c := t.Config(w, ird, ord)
+	if isNear(peer) {
+		c = nearConfig(c)
+	}
+	return c
+}
+
+// Accept answers a peer's Request for c, which is to become the connection of t. If Accept returns
+// an error, c is closed.
+func (t *Contact) Accept(ctx context.Context, r *conn.Request, c *conn.Conn, cfg *conn.Config, private []byte) error {
+	err := r.Accept(ctx, cfg, private)
+	if err != nil {
+		_ = c.Close() // err is the cause
+	}
+	return err
+}
+
+// Start makes c, which is in DDP mode, the connection of t. ended is called once when the
+// connection has ended, however. If Start returns an error, the peer is gone; then c is closed.
+func (t *Contact) Start(c *conn.Conn, _ Wire, initiator bool, _ uint32, _ *uverbs.Attributes, ended func()) error {
+	exchange := awaitPeer
+	if initiator {
+		exchange = sayHere
+	}
+	if err := exchange(c); err != nil {
+		_ = c.Close() // err is the cause
+		return err
+	}
+	t.conn = c
+	go func() {
+		// A peer with a queue pair may send frames, which nobody here can answer.
+		_, _ = c.Read(make([]byte, frameLen))
+		_ = c.Close() // nothing can be done about it
+		ended()
+	}()
+	return nil
+}
+
+// Disconnect ends the connection of t.
+func (t *Contact) Disconnect() { t.conn.SetReadDeadline(time.Unix(1, 0)) }

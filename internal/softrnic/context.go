@@ -1,0 +1,449 @@
+package softrnic
+
+import (
+	"strconv"
+	"syscall"
+
+	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/rdmaabi/ring"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+)
+
+// A Caller is the program that has sent a command.
+type Caller interface {
+	// Process returns the memory of the program.
+	Process() (Process, error)
+	// NewChannel makes a channel for events to the program, and returns its descriptor there.
+	NewChannel() (fd uint32, c Channel, err error)
+	// FindChannel returns the channel that a descriptor of the program stands for: the one that
+	// NewChannel has returned, or any copy of it. It returns nil if that is none.
+	FindChannel(fd int32) Channel
+}
+
+// A Channel carries events to a program. Any goroutine may use it.
+type Channel interface {
+	// Send sends an event. It does not wait. If the same event waits already, because the program
+	// leaves many unread, sent is false, and so it is if the program has closed the channel.
+	Send(event []byte) (sent bool)
+	// TakeBack removes the events for which match returns true from those that the program has not
+	// read, and returns their number.
+	TakeBack(match func(event []byte) bool) int
+	// IsClosed reports whether the program has closed all descriptors of the channel.
+	IsClosed() bool
+	Close()
+}
+
+// A Context is what a program has when it has opened the device. Any goroutine may call the
+// methods.
+type Context struct {
+	dev *Device
+	// memory is what the program maps. The rings are in it.
+	memory Memory
+
+	mu     locks.Mutex[locks.RNICContext]
+	closed bool // +checklocks:mu
+	// the last handle given out
+	last     uint32                       // +checklocks:mu
+	space    allocator                    // +checklocks:mu
+	channels map[Channel]*channel         // +checklocks:mu
+	pds      map[uint32]*protectionDomain // +checklocks:mu
+	mrs      map[uint32]*memoryRegion     // +checklocks:mu
+	cqs      map[uint32]*completionQueue  // +checklocks:mu
+	srqs     map[uint32]*sharedQueue      // +checklocks:mu
+	qps      map[uint32]*queuePair        // +checklocks:mu
+	ahs      map[uint32]*protectionDomain // +checklocks:mu
+	mws      map[uint32]*memoryWindow     // +checklocks:mu
+
+	asyncMu locks.Mutex[locks.RNICAsync]
+	async   Channel // +checklocks:asyncMu
+	// ends the faults of the context; nil before the channel for events is there
+	stopFaults func() // +checklocks:asyncMu
+
+	// late are the queues that have been empty for a while although receives are awaited
+	late lookout
+
+	// pairs are those of qps, for the doorbell, by their handles.
+	pairsMu locks.RWMutex[locks.RNICPairs]
+	pairs   map[uint32]*queuePair // +checklocks:pairsMu
+}
+
+// A channel is a completion channel of a program.
+type channel struct {
+	Channel
+	users int // CQs, and one more until it is known that the program has closed it
+}
+
+// leave is called when a user has gone. The last one closes the channel.
+func (c *channel) leave() {
+	if c == nil {
+		return
+	}
+	if c.users--; c.users == 0 {
+		c.Close()
+	}
+}
+
+// A Memory is memory that a program can map by its offset, all zero. The rings are in it, from From
+// on, which is not 0: the provider takes the offset 0 for "no ring".
+type Memory struct {
+	Bytes []byte
+	From  uint64
+	// Release is called with a part that nobody uses any more, for now. Nil means that nothing is
+	// to be done.
+	Release func(part []byte)
+}
+
+// Open opens the device for a program. The memory belongs to the Context until Close returns.
+func (d *Device) Open(m Memory) (*Context, error) {
+	c := &Context{
+		dev: d, memory: m, space: allocator{[]extent{{m.From, uint64(len(m.Bytes))}}}, channels: make(map[Channel]*channel),
+		pds: make(map[uint32]*protectionDomain), mrs: make(map[uint32]*memoryRegion), cqs: make(map[uint32]*completionQueue),
+		srqs: make(map[uint32]*sharedQueue), qps: make(map[uint32]*queuePair), ahs: make(map[uint32]*protectionDomain),
+		mws: make(map[uint32]*memoryWindow), pairs: make(map[uint32]*queuePair),
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.contexts == nil {
+		return nil, syscall.ENODEV
+	}
+	d.contexts[c] = struct{}{}
+	return c, nil
+}
+
+// onlyPort is the number of the device's port, which events of the port and of the device name.
+const onlyPort = 1
+
+// limits are the sizes of the device, which QUERY_DEVICE returns.
+var limits = uverbs.Device{
+	MaxMRSize: 1<<63 - 1, MaxQP: 16384, MaxQPWR: 16384, MaxSGE: 32, MaxReadSGE: 32, MaxCQ: 65536, MaxCQE: 1 << 20, MaxMR: 1 << 20, MaxPD: 16384,
+	Atomics: uverbs.AtomicHCA, MaxRead: 128, MaxMW: 1 << 20, MaxAH: 65536, MaxSRQ: 16384, MaxSRQWR: 16384, MaxSRQSGE: 27,
+	Caps: uverbs.CapCurrentState | uverbs.CapSystemGUID | uverbs.CapRNR | uverbs.CapPortActive |
+		uverbs.CapWindow | uverbs.CapInvalidate | uverbs.CapWindow2B,
+	VendorID: noVendor, PartID: 0, Hardware: 1, Paging: paging,
+}
+
+// paging is what memory of the right OnDemand serves: everything. No memory is pinned, whatever its
+// rights are.
+var paging = uverbs.Paging{
+	Implicit: true,
+	RC: uverbs.PagingSend | uverbs.PagingReceive | uverbs.PagingWrite | uverbs.PagingRead | uverbs.PagingAtomic |
+		uverbs.PagingSharedReceive,
+	UC: uverbs.PagingSend | uverbs.PagingReceive | uverbs.PagingWrite | uverbs.PagingSharedReceive,
+	UD: uverbs.PagingSend | uverbs.PagingReceive | uverbs.PagingSharedReceive,
+}
+
+// noVendor is a number that stands for no vendor, as rxe has it: programs take 0 for an error.
+const noVendor = 0xffffff
+
+// maxInline is the maximum length of inline data in bytes.
+const maxInline = 1024
+
+// Doorbell tells the device that the program has posted work requests to some queue pair.
+func (c *Context) Doorbell() {
+	c.pairsMu.RLock()
+	defer c.pairsMu.RUnlock()
+	for _, q := range c.pairs {
+		q.ring()
+	}
+}
+
+// DoorbellOf is Doorbell for the queue pairs that the commands name which the program has written:
+// rxe's provider writes a POST_SEND for each post. The program may have written anything. If a
+// command names no queue pair, DoorbellOf looks at all.
+func (c *Context) DoorbellOf(commands []byte) {
+	c.pairsMu.RLock()
+	defer c.pairsMu.RUnlock()
+	var last *queuePair
+	for ; len(commands) > 0; commands = commands[min(len(commands), uverbs.PostSendLen):] {
+		h, err := uverbs.ParsePostSend(commands)
+		q := c.pairs[h]
+		if err != nil || q == nil {
+			for _, q := range c.pairs {
+				q.ring()
+			}
+			return
+		}
+		if q != last {
+			q.ring()
+		}
+		last = q
+	}
+}
+
+// HasFewPairs reports whether a look at all queue pairs takes less time than finding out which the
+// program names.
+func (c *Context) HasFewPairs() bool {
+	c.pairsMu.RLock()
+	defer c.pairsMu.RUnlock()
+	const few = 8
+	return len(c.pairs) <= few
+}
+
+// look looks at every send queue. Unlike Doorbell it waits for goroutines that are looking at one:
+// what they have taken from it may not be complete yet.
+func (c *Context) look() {
+	c.pairsMu.RLock()
+	defer c.pairsMu.RUnlock()
+	for _, q := range c.pairs {
+		q.look()
+	}
+}
+
+// Close destroys all objects of the context. Peers learn of it as from a NIC.
+func (c *Context) Close() {
+	c.dev.mu.Lock()
+	delete(c.dev.contexts, c)
+	c.dev.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return
+	}
+	c.closed = true
+	for _, q := range c.qps {
+		c.destroyQPLocked(q)
+	}
+	for _, q := range c.cqs {
+		q.close()
+		q.channel.leave()
+	}
+	for _, s := range c.srqs {
+		s.close()
+	}
+	for _, m := range c.mrs {
+		m.deregister()
+	}
+	for _, pd := range c.pds {
+		pd.port.close()
+	}
+	for _, ch := range c.channels {
+		ch.leave()
+	}
+	c.asyncMu.Lock()
+	defer c.asyncMu.Unlock()
+	if c.async != nil {
+		c.stopFaults()
+		c.async.Close()
+		c.async = nil
+	}
+}
+
+// Do carries out a command. in is its input, and driverIn that of the provider. Do returns the two
+// answers.
+func (c *Context) Do(caller Caller, cmd uverbs.Command, in, driverIn []byte) (out, driverOut []byte, e syscall.Errno) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, nil, syscall.EIO
+	}
+	extended := cmd&uverbs.Extended != 0
+	switch cmd {
+	case uverbs.QueryDevice, uverbs.QueryDevice | uverbs.Extended:
+		limits := limits
+		limits.GUID = c.dev.guid
+		if c.dev.noAtomics {
+			limits.Atomics = uverbs.AtomicNone
+			limits.Paging.RC &^= uverbs.PagingAtomic
+		}
+		return uverbs.AppendDevice(nil, &limits, extended), nil, 0
+	case uverbs.CreateCQ, uverbs.CreateCQ | uverbs.Extended:
+		return c.createCQLocked(caller, in, extended)
+	case uverbs.CreateQP, uverbs.CreateQP | uverbs.Extended:
+		return c.createQPLocked(in, extended)
+	case uverbs.ModifyQP, uverbs.ModifyQP | uverbs.Extended:
+		return c.modifyQPLocked(in, extended)
+	case uverbs.RegMR:
+		return c.regMRLocked(caller, in)
+	case uverbs.ReregMR:
+		return c.reregMRLocked(caller, in)
+	case uverbs.ModifySRQ:
+		return nil, nil, c.modifySRQLocked(caller, in, driverIn)
+	case uverbs.GetContext:
+		return c.getContextLocked(caller)
+	case uverbs.CreateCompChannel:
+		return c.createChannelLocked(caller)
+	}
+	if do := simple[cmd]; do != nil {
+		return do(c, in)
+	}
+	return nil, nil, syscall.EOPNOTSUPP
+}
+
+// simple are the commands that need nothing but their input.
+var simple = map[uverbs.Command]func(c *Context, in []byte) (out, driverOut []byte, e syscall.Errno){
+	uverbs.QueryPort:   (*Context).queryPortLocked,
+	uverbs.AllocPD:     (*Context).allocPDLocked,
+	uverbs.DeallocPD:   (*Context).deallocPDLocked,
+	uverbs.CreateAH:    (*Context).createAHLocked,
+	uverbs.DestroyAH:   (*Context).destroyAHLocked,
+	uverbs.DeregMR:     (*Context).deregMRLocked,
+	uverbs.AllocMW:     (*Context).allocMWLocked,
+	uverbs.DeallocMW:   (*Context).deallocMWLocked,
+	uverbs.ResizeCQ:    (*Context).resizeCQLocked,
+	uverbs.DestroyCQ:   (*Context).destroyCQCommandLocked,
+	uverbs.ReqNotifyCQ: (*Context).reqNotifyLocked,
+	uverbs.QueryQP:     (*Context).queryQPLocked,
+	uverbs.DestroyQP:   (*Context).destroyQPCommandLocked,
+	uverbs.CreateSRQ:   (*Context).createSRQLocked,
+	uverbs.QuerySRQ:    (*Context).querySRQLocked,
+	uverbs.DestroySRQ:  (*Context).destroySRQLocked,
+}
+
+// newHandleLocked returns a handle that no object of the context has.
+//
+// +checklocks:c.mu
+func (c *Context) newHandleLocked() uint32 {
+	c.last++
+	return c.last
+}
+
+// newRingLocked makes a ring in the file. ok is false if it has no room.
+//
+// +checklocks:c.mu
+func (c *Context) newRingLocked(n, entryLen uint32) (r *ring.Ring, m uverbs.Mapping, ok bool) {
+	size, ok := ring.Size(n, entryLen)
+	if !ok {
+		return nil, m, false
+	}
+	off, ok := c.space.take(size)
+	if !ok {
+		return nil, m, false
+	}
+	return ring.New(c.memory.Bytes[off:off+uint64(size):off+uint64(size)], n, entryLen), uverbs.Mapping{Offset: off, Size: size}, true
+}
+
+// giveBackLocked takes the memory of a ring back, which nobody uses any more.
+//
+// +checklocks:c.mu
+func (c *Context) giveBackLocked(m uverbs.Mapping) {
+	if m.Size > 0 && c.memory.Release != nil {
+		c.memory.Release(c.memory.Bytes[m.Offset:][:m.Size])
+	}
+	c.space.giveBack(m)
+}
+
+// +checklocks:c.mu
+func (c *Context) getContextLocked(caller Caller) (out, driverOut []byte, e syscall.Errno) {
+	c.asyncMu.Lock()
+	defer c.asyncMu.Unlock()
+	if c.async != nil {
+		return nil, nil, syscall.EINVAL
+	}
+	fd, ch, err := caller.NewChannel()
+	if err != nil {
+		return nil, nil, syscall.EMFILE
+	}
+	c.async = ch
+	c.stopFaults = c.dev.faults.Start(func(e uverbs.EventType) { c.raise(onlyPort, e) })
+	return uverbs.AppendWords(nil, fd, 1), nil, 0
+}
+
+// raise sends an asynchronous event about an object, and returns how many have been sent: 0 or 1.
+func (c *Context) raise(userHandle uint64, e uverbs.EventType) (n uint32) {
+	c.asyncMu.Lock()
+	defer c.asyncMu.Unlock()
+	if c.async != nil && c.async.Send(uverbs.AppendAsyncEvent(nil, userHandle, e)) {
+		return 1
+	}
+	return 0
+}
+
+// reported returns how many of the n asynchronous events about an object the program has read. The
+// others are taken back: nobody can acknowledge them any more.
+func (c *Context) reported(userHandle uint64, n uint32) uint32 {
+	c.asyncMu.Lock()
+	defer c.asyncMu.Unlock()
+	if n == 0 || c.async == nil {
+		return 0
+	}
+	return n - min(n, uint32(c.async.TakeBack(isAbout(userHandle))))
+}
+
+func isAbout(userHandle uint64) func([]byte) bool {
+	return func(event []byte) bool {
+		h, err := uverbs.ParseEvent(event)
+		return err == nil && h == userHandle
+	}
+}
+
+// +checklocks:c.mu
+func (c *Context) createChannelLocked(caller Caller) (out, driverOut []byte, e syscall.Errno) {
+	fd, ch, err := caller.NewChannel()
+	if err != nil {
+		return nil, nil, syscall.EMFILE
+	}
+	for old, x := range c.channels { // nothing tells us of an earlier one that the program has closed
+		if old.IsClosed() {
+			delete(c.channels, old)
+			x.leave()
+		}
+	}
+	c.channels[ch] = &channel{ch, 1}
+	return uverbs.AppendWords(nil, fd), nil, 0
+}
+
+// +checklocks:c.mu
+func (c *Context) queryPortLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
+	if n, err := uverbs.ParsePort(in); err != nil || n != 1 {
+		return nil, nil, syscall.EINVAL
+	}
+	return uverbs.AppendPort(nil, uint32(len(c.dev.addresses))), nil, 0
+}
+
+// +checklocks:c.mu
+func (c *Context) allocPDLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
+	pd := &protectionDomain{handle: c.newHandleLocked()}
+	c.pds[pd.handle] = pd
+	return uverbs.AppendWords(nil, pd.handle), nil, 0
+}
+
+// +checklocks:c.mu
+func (c *Context) deallocPDLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
+	h, err := uverbs.ParseHandle(in)
+	pd := c.pds[h]
+	switch {
+	case err != nil || pd == nil:
+		return nil, nil, syscall.EINVAL
+	case pd.users > 0:
+		return nil, nil, syscall.EBUSY
+	}
+	pd.port.close()
+	delete(c.pds, h)
+	return nil, nil, 0
+}
+
+// +checklocks:c.mu
+func (c *Context) createAHLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
+	h, a, err := uverbs.ParseCreateAH(in)
+	pd := c.pds[h]
+	if err != nil || pd == nil || !a.Global || int(a.SGIDIndex) >= len(c.dev.addresses) || a.Port > 1 {
+		return nil, nil, syscall.EINVAL
+	}
+	pd.users++
+	n := c.newHandleLocked()
+	c.ahs[n] = pd
+	pd.mu.Lock()
+	defer pd.mu.Unlock()
+	if pd.addresses == nil {
+		pd.addresses = make(map[uint32]uverbs.GID)
+	}
+	pd.addresses[n] = a.DGID
+	return uverbs.AppendWords(nil, n), uverbs.AppendWords(nil, n, 0), 0
+}
+
+// +checklocks:c.mu
+func (c *Context) destroyAHLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
+	h, err := uverbs.ParseHandle(in)
+	pd := c.ahs[h]
+	if err != nil || pd == nil {
+		return nil, nil, syscall.EINVAL
+	}
+	pd.users--
+	pd.mu.Lock()
+	delete(pd.addresses, h)
+	pd.mu.Unlock()
+	delete(c.ahs, h)
+	return nil, nil, 0
+}
+
+func uintString(n uint32) string { return strconv.FormatUint(uint64(n), 10) }

@@ -1,0 +1,190 @@
+package softrnic
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/rddp/rddp/internal/conn"
+	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/softrnic/fault"
+	"github.com/rddp/rddp/internal/softrnic/user"
+)
+
+// A Config says what device New makes.
+type Config struct {
+	// Addresses are the addresses of this host at which peers find the device. Each is a GID, in
+	// this order. There must be at least one.
+	Addresses []netip.Addr
+	// Log receives an event for each context, and for the beginning and the end of each
+	// connection. Nil means none.
+	Log *slog.Logger
+	// Faults are made on purpose. Nil means none.
+	Faults *fault.Injector
+	// OnlyTCP says that even peers on this host are connected by TCP, instead of through memory.
+	OnlyTCP bool
+	// NoAtomics says that the device reports that it has no atomics. Queue pairs that are connected
+	// by rdma_cm in plain iWARP cannot carry them.
+	NoAtomics bool
+}
+
+// A Device is an RDMA device. Programs open it: see Open.
+type Device struct {
+	addresses   []netip.Addr
+	log         *slog.Logger
+	faults      *fault.Injector
+	onlyTCP     bool // even to peers on this host
+	noAtomics   bool // see Config
+	rnrTick     time.Duration
+	missMost    time.Duration
+	managerTime time.Duration
+	userOf      func(*conn.Conn) user.Relation // userOf, if no test has another one
+	guid        [8]byte
+	// ctx is done when the device closes.
+	ctx    context.Context
+	cancel context.CancelFunc
+	work   sync.WaitGroup // the connections and what they still have to send
+
+	mu locks.Mutex[locks.Leaf]
+	// queue pairs by QPN
+	pairs map[uint32]*queuePair // +checklocks:mu
+	// how often a connection manager expects a peer
+	expected map[far]int  // +checklocks:mu
+	refusals refusedPeers // +checklocks:mu
+	// the open contexts; nil once the device is closed
+	contexts map[*Context]struct{} // +checklocks:mu
+}
+
+// missMost is how long work requests wait at most for a peer that has left, if no test has made it
+// longer.
+const missMost = time.Second
+
+// rnrTick is the unit of the table in rnrTime, if no test has made it longer.
+const rnrTick = 10 * time.Microsecond
+
+// managerTime is how long a connection manager has for that, if no test has made it longer. A
+// program accepts a request as soon as it has taken its queue pair to RTR.
+const managerTime = 100 * time.Millisecond
+
+// New returns a new device.
+func New(c Config) (*Device, error) {
+	if len(c.Addresses) == 0 {
+		return nil, errors.New("softrnic: no address")
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	d := &Device{
+		addresses: c.Addresses, log: c.Log, faults: c.Faults, onlyTCP: c.OnlyTCP, noAtomics: c.NoAtomics,
+		rnrTick: rnrTick, missMost: missMost, managerTime: managerTime, userOf: userOf,
+		pairs: make(map[uint32]*queuePair), refusals: make(refusedPeers), contexts: make(map[*Context]struct{}),
+	}
+	d.ctx, d.cancel = context.WithCancel(context.Background())
+	_, _ = rand.Read(d.guid[:])
+	d.guid[0] = d.guid[0]&^1 | 2 // as the address of an interface that nobody has assigned
+	return d, nil
+}
+
+// GUID returns the number of the device, which no other has.
+func (d *Device) GUID() [8]byte { return d.guid }
+
+// GIDs returns the addresses of the device as GIDs.
+func (d *Device) GIDs() []uverbs.GID {
+	var all []uverbs.GID
+	for _, a := range d.addresses {
+		all = append(all, uverbs.GID(a.As16()))
+	}
+	return all
+}
+
+// Linger is how long Close waits for peers to take what was sent to them.
+const Linger = 2 * time.Second
+
+// Close closes all contexts of the device. It waits until the peers have what was sent to them, for
+// at most Linger.
+func (d *Device) Close() {
+	d.mu.Lock()
+	contexts := d.contexts
+	d.contexts = nil
+	d.mu.Unlock()
+	for c := range contexts {
+		c.Close()
+	}
+	done := make(chan struct{})
+	go func() {
+		d.work.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(Linger):
+	}
+	d.cancel()
+}
+
+// begin counts n goroutines that Close must wait for. It returns false if the device is closed.
+func (d *Device) begin(n int) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.contexts == nil {
+		return false
+	}
+	d.work.Add(n)
+	return true
+}
+
+// add gives q a QPN at port p and makes it known to peers. It returns false if the port has no
+// number left.
+func (d *Device) add(q *queuePair, p uint16) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i := range uint32(pairsPerPort) {
+		if n := uint32(p)<<8 | i; d.pairs[n] == nil {
+			q.num = n
+			d.pairs[n] = q
+			return true
+		}
+	}
+	return false
+}
+
+func (d *Device) remove(q *queuePair) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.pairs, q.num)
+}
+
+func (d *Device) find(qpn uint32) *queuePair {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.pairs[qpn]
+}
+
+// pairsPerPort is how many queue pairs a port has: a QPN is a port and 8 bits.
+const pairsPerPort = 256
+
+// qpnAddress returns the address at which the device with the given GID has a queue pair.
+func qpnAddress(gid uverbs.GID, qpn uint32) string {
+	a := netip.AddrFrom16(gid).Unmap()
+	return net.JoinHostPort(a.String(), uintString(qpn>>8))
+}
+
+// A far is a queue pair of any device.
+type far struct {
+	gid uverbs.GID
+	qpn uint32
+}
+
+// expects reports whether a connection manager may connect the queue pair that is to be joined with
+// p.
+func (d *Device) expects(p far) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.expected[p] > 0
+}

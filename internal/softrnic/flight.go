@@ -1,0 +1,193 @@
+package softrnic
+
+import (
+	"cmp"
+	"encoding/binary"
+	"sync"
+
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/rdmap"
+)
+
+const (
+	// maxChunks is the maximum number of chunks of a link.
+	maxChunks = 8
+	// maxLong is how many bytes of payload longer than a chunk may be on their way. A single Send
+	// may have more.
+	maxLong = 64 << 20
+	// depth is the depth of the queues of the connection: as many requests as all that can be
+	// outstanding.
+	depth = 4*maxFlights + 4*window + maxChunks
+)
+
+// chunks are buffers for payload that is on its way between TCP and a program.
+var chunks = sync.Pool{New: func() any { return &chunk{b: make([]byte, chunkLen)} }}
+
+// A chunk is a buffer, and what its work request was for.
+type chunk struct {
+	b      []byte
+	n      int
+	flight *flight // of a Read or atomic; nil if the buffer is all that the completion ends
+}
+
+// complete takes the Completions of the connection until it ends.
+func (l *link) complete() {
+	defer l.q.ctx.dev.work.Done()
+	defer close(l.drained)
+	var done [64]rdmap.Completion
+	for {
+		n, err := l.conn.WaitCompletions(l.ctx, done[:])
+		if err != nil {
+			return
+		}
+		more := false
+		for _, c := range done[:n] {
+			more = l.completed(&c) || more
+		}
+		if more {
+			l.q.kick()
+		}
+	}
+}
+
+// completed handles one Completion. It reports whether the send queue may go on because of it.
+func (l *link) completed(c *rdmap.Completion) bool {
+	l.q.mu.Lock()
+	defer l.q.mu.Unlock()
+	ch := l.chunks[c.ID]
+	if ch == nil {
+		return false // the failure of a request that had no chunk; the connection has ended
+	}
+	delete(l.chunks, c.ID)
+	if ch.n > chunkLen {
+		l.long -= ch.n
+	}
+	if f := ch.flight; f != nil && l.out.state != outOver {
+		switch c.Status {
+		case rdmap.StatusOK:
+			if err := f.answered(ch, c); err != nil {
+				l.out.breaks(f, localStatus(err), "")
+			}
+			l.out.answers(f)
+			l.retireLocked()
+		case rdmap.StatusRemoteAccess, rdmap.StatusRemoteOperation:
+			l.out.blames(f)
+		}
+	}
+	if len(ch.b) == chunkLen {
+		ch.flight = nil
+		chunks.Put(ch)
+	}
+	return true
+}
+
+// answered copies the answer to a Read or atomic to the program.
+func (f *flight) answered(ch *chunk, c *rdmap.Completion) error {
+	b := ch.b[:ch.n]
+	switch c.Op {
+	case rdmap.WorkRead:
+	case rdmap.WorkFetchAdd, rdmap.WorkCmpSwap:
+		binary.NativeEndian.PutUint64(b, c.Original)
+	default:
+		return nil // the payload has left
+	}
+	return f.sink.scatter(b)
+}
+
+// newChunkLocked returns a buffer of n bytes and its number, or nil if too many are in use. f is
+// the flight that waits for it, if any. Buffers of at most a word do not count.
+//
+// +checklocks:l.q.mu
+func (l *link) newChunkLocked(n int, f *flight) (uint64, *chunk) {
+	var ch *chunk
+	switch {
+	case n <= 8:
+		ch = &chunk{b: make([]byte, 8)}
+	case n > chunkLen:
+		if l.long > 0 && l.long+n > maxLong {
+			return 0, nil
+		}
+		l.long += n
+		ch = &chunk{b: make([]byte, n)}
+	case len(l.chunks) >= maxChunks:
+		return 0, nil
+	default:
+		ch = chunks.Get().(*chunk)
+	}
+	ch.n, ch.flight = n, f
+	l.lastChunk++
+	l.chunks[l.lastChunk] = ch
+	return l.lastChunk, ch
+}
+
+// isIdle reports whether no work request is on its way.
+func (l *link) isIdle() bool {
+	l.q.mu.Lock()
+	defer l.q.mu.Unlock()
+	return l.out.isIdle()
+}
+
+// acknowledged completes the flights that the frame with the given number ends.
+func (l *link) acknowledged(number uint32) error {
+	l.q.mu.Lock()
+	defer l.q.mu.Unlock()
+	return l.advanceLocked(l.out.acknowledged(number))
+}
+
+// advanceLocked does what the news of the peer's frames allow. err is that of the news.
+//
+// +checklocks:l.q.mu
+func (l *link) advanceLocked(err error) error {
+	if err != nil {
+		return err
+	}
+	if !l.out.isWaiting() {
+		l.calmLocked(alarmNotReady)
+	}
+	l.retireLocked()
+	return nil
+}
+
+// retireLocked completes the flights that are over, in order.
+//
+// +checklocks:l.q.mu
+func (l *link) retireLocked() {
+	for f := l.out.front(); f != nil; f = l.out.front() {
+		if f.status == uverbs.Success {
+			if s := l.q.ctx.dev.faults.Send(); s != uverbs.Success {
+				l.out.breaks(f, s, "a fault to order")
+			}
+		}
+		if !l.out.retires() {
+			l.q.failLater(l, f.status, cmp.Or(f.why, l.out.why, "a work request has failed"))
+			return
+		}
+		if f.signaled {
+			l.q.sendCQ.complete(&uverbs.WC{ID: f.id, Op: uverbs.WCOpOf(f.op), Len: f.n, QPN: l.q.num}, false)
+		}
+	}
+}
+
+// refused handles the peer's refusal of frame number.
+func (l *link) refused(number uint32, status uverbs.WCStatus) error {
+	l.q.mu.Lock()
+	defer l.q.mu.Unlock()
+	if err := l.advanceLocked(l.out.reached(number)); err != nil {
+		return err
+	}
+	l.refuseLocked(number, status, "the peer has refused a work request")
+	return nil
+}
+
+// refuseLocked fails the work request of frame number, or the link at once if there is none.
+//
+// +checklocks:l.q.mu
+func (l *link) refuseLocked(number uint32, status uverbs.WCStatus, why string) {
+	f := l.out.of(number)
+	if f == nil {
+		l.q.failLater(l, status, why)
+		return
+	}
+	l.out.refuses(f, status, why)
+	l.retireLocked()
+}

@@ -1,0 +1,330 @@
+package softrnic
+
+import (
+	"math"
+	"syscall"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+)
+
+// A Process is the memory of a program. Any goroutine may call the methods. They fail once the
+// program has ended.
+type Process interface {
+	// Read copies len(b) bytes at addr to b, and Write copies b to addr. They respect the
+	// protection of the program's pages.
+	Read(b []byte, addr uint64) error
+	Write(b []byte, addr uint64) error
+	// Check returns an error unless all of the n bytes at addr can be read, and written if write
+	// is true.
+	Check(addr, n uint64, write bool) error
+}
+
+// A protectionDomain is a PD: the memory and the queue pairs that belong together.
+type protectionDomain struct {
+	handle uint32
+	domain ddp.Domain
+	// users are the objects that use the PD. The Context's mutex guards it.
+	users int
+
+	port port // where the peers of its queue pairs connect
+
+	mu locks.RWMutex[locks.Leaf]
+	// regions has the memory regions by their lkey
+	regions map[uint32]*memoryRegion // +checklocks:mu
+	// the windows by the upper 24 bits of their keys
+	windows map[uint32]*memoryWindow // +checklocks:mu
+	// the addresses of the AHs by their number
+	addresses map[uint32]uverbs.GID // +checklocks:mu
+}
+
+// A memoryRegion is an MR. Its key is both the lkey and the rkey, and the STag on the wire.
+type memoryRegion struct {
+	handle  uint32
+	pd      *protectionDomain
+	process Process
+	uverbs.MemoryRegion
+	region *ddp.Region
+
+	mu locks.Mutex[locks.RNICRegion]
+	// the windows that are bound to it; nil once it is deregistered
+	windows map[*ddp.Region]struct{} // +checklocks:mu
+
+	// copying is held for reading while the device copies for a work request of the program.
+	copying locks.RWMutex[locks.RNICCopying]
+	gone    bool // +checklocks:copying
+}
+
+// removeWindow notes that a window is not bound to m any more.
+func (m *memoryRegion) removeWindow(r *ddp.Region) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.windows, r)
+}
+
+// hasWindow reports whether a window is bound to m.
+func (m *memoryRegion) hasWindow() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for r := range m.windows {
+		if m.pd.isBound(r) {
+			return true
+		}
+	}
+	return false
+}
+
+// ReadAt and WriteAt are for ddp.Domain.RegisterMemory.
+func (m *memoryRegion) ReadAt(p []byte, off int64) (int, error) {
+	return len(p), m.process.Read(p, m.Start+uint64(off))
+}
+
+func (m *memoryRegion) WriteAt(p []byte, off int64) (int, error) {
+	return len(p), m.process.Write(p, m.Start+uint64(off))
+}
+
+// supportedAccess are the rights that a memory region may have.
+const supportedAccess = uverbs.LocalWrite | uverbs.RemoteWrite | uverbs.RemoteRead | uverbs.RemoteAtomic | uverbs.MWBind | uverbs.HugeTLB |
+	uverbs.ZeroBased | uverbs.OnDemand | uverbs.OptionalAccess
+
+// checkAccess returns an error for rights that no memory region may have.
+func checkAccess(a uverbs.Access) syscall.Errno {
+	switch {
+	case a&^supportedAccess != 0:
+		return syscall.EOPNOTSUPP
+	case a&(uverbs.RemoteWrite|uverbs.RemoteAtomic) != 0 && a&uverbs.LocalWrite == 0:
+		return syscall.EINVAL
+	}
+	return 0
+}
+
+// remoteAccess returns the rights of peers.
+func remoteAccess(a uverbs.Access) (r ddp.Access) {
+	for _, x := range []struct {
+		from uverbs.Access
+		to   ddp.Access
+	}{{uverbs.RemoteRead, ddp.RemoteRead}, {uverbs.RemoteWrite, ddp.RemoteWrite}, {uverbs.RemoteAtomic, ddp.RemoteAtomic}} {
+		if a&x.from != 0 {
+			r |= x.to
+		}
+	}
+	return r
+}
+
+// register makes m known to peers and to the queue pairs of its PD.
+func (m *memoryRegion) register() syscall.Errno {
+	if e := checkAccess(m.Access); e != 0 {
+		return e
+	}
+	if e := m.checkMemory(); e != 0 {
+		return e
+	}
+	r, err := m.pd.domain.RegisterMemory(m, 0, m.VA, m.Len, remoteAccess(m.Access), 0)
+	if err != nil {
+		return syscall.EINVAL
+	}
+	m.region, m.windows = r, make(map[*ddp.Region]struct{}) // +checklocksignore: nobody else has m yet
+	m.pd.mu.Lock()
+	defer m.pd.mu.Unlock()
+	if m.pd.regions == nil {
+		m.pd.regions = make(map[uint32]*memoryRegion)
+	}
+	m.pd.regions[m.key()] = m
+	return 0
+}
+
+// checkMemory returns an error for memory that cannot be registered. What is registered on demand
+// need not be there yet.
+func (m *memoryRegion) checkMemory() syscall.Errno {
+	switch {
+	case m.Access&uverbs.OnDemand == 0:
+		if m.Len == 0 || m.process.Check(m.Start, m.Len, m.Access&uverbs.LocalWrite != 0) != nil {
+			return syscall.EFAULT
+		}
+	case m.Len == math.MaxUint64 && m.Start == 0 && m.VA == 0: // all that the program has, and will have
+		m.Len = math.MaxInt64 // no program has more
+	case m.Len == 0 || m.Start > math.MaxInt64-min(m.Len, math.MaxInt64):
+		return syscall.EINVAL
+	}
+	return 0
+}
+
+// deregister ends all access through m. When it returns, no copy is under way.
+func (m *memoryRegion) deregister() {
+	m.pd.mu.Lock()
+	delete(m.pd.regions, m.key())
+	m.pd.mu.Unlock()
+	m.copying.Lock()
+	m.gone = true
+	m.copying.Unlock()
+	m.region.Deregister()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for r := range m.windows {
+		r.Deregister()
+	}
+	m.windows = nil
+}
+
+func (m *memoryRegion) key() uint32 { return uint32(m.region.STag()) }
+
+// find returns the memory region, and the address in its process, of an entry of a scatter/gather
+// list, or an error if the entry names no memory of the PD, or memory that does not allow the
+// access.
+func (pd *protectionDomain) find(s uverbs.SGE, write bool) (*memoryRegion, uint64, error) {
+	pd.mu.RLock()
+	m := pd.regions[s.LKey]
+	pd.mu.RUnlock()
+	if m == nil || s.Addr < m.VA || s.Addr-m.VA > m.Len || uint64(s.Len) > m.Len-(s.Addr-m.VA) || write && m.Access&uverbs.LocalWrite == 0 {
+		return nil, 0, errLocalProtection
+	}
+	return m, m.Start + (s.Addr - m.VA), nil
+}
+
+// copy copies b to or from addr by do. It fails once m is deregistered.
+func (m *memoryRegion) copy(b []byte, addr uint64, do func(p Process, b []byte, addr uint64) error) error {
+	m.copying.RLock()
+	defer m.copying.RUnlock()
+	if m.gone || do(m.process, b, addr) != nil {
+		return errLocalProtection
+	}
+	return nil
+}
+
+// A cursor is a position in a scatter/gather list.
+type cursor struct {
+	pd   *protectionDomain
+	list []byte // what is left of the list; the first entry in part
+	skip uint32 // how much of the first entry is done
+}
+
+// gather fills b with the next len(b) bytes of the list.
+func (c *cursor) gather(b []byte) error {
+	return c.walk(b, false, Process.Read)
+}
+
+// scatter copies b to the next len(b) bytes of the list.
+func (c *cursor) scatter(b []byte) error {
+	return c.walk(b, true, Process.Write)
+}
+
+func (c *cursor) walk(b []byte, write bool, do func(p Process, b []byte, addr uint64) error) error {
+	for len(b) > 0 {
+		s, rest, ok := uverbs.ParseSGE(c.list)
+		if !ok {
+			return errLocalLength
+		}
+		if c.skip == s.Len {
+			c.list, c.skip = rest, 0
+			continue
+		}
+		n := min(uint32(len(b)), s.Len-c.skip)
+		m, addr, err := c.pd.find(uverbs.SGE{Addr: s.Addr + uint64(c.skip), Len: n, LKey: s.LKey}, write)
+		if err != nil {
+			return err
+		}
+		if err := m.copy(b[:n], addr, do); err != nil {
+			return err
+		}
+		b, c.skip = b[n:], c.skip+n
+	}
+	return nil
+}
+
+// total returns the sum of the lengths of a list.
+func total(list []byte) (n uint64) {
+	for {
+		s, rest, ok := uverbs.ParseSGE(list)
+		if !ok {
+			return n
+		}
+		n += uint64(s.Len)
+		list = rest
+	}
+}
+
+// +checklocks:c.mu
+func (c *Context) regMRLocked(caller Caller, in []byte) (out, driverOut []byte, e syscall.Errno) {
+	r, err := uverbs.ParseRegMR(in)
+	if err != nil {
+		return nil, nil, syscall.EINVAL
+	}
+	m, e := c.newRegionLocked(caller, r)
+	if e != 0 {
+		return nil, nil, e
+	}
+	m.handle = c.newHandleLocked()
+	c.mrs[m.handle] = m
+	return uverbs.AppendWords(nil, m.handle, m.key(), m.key()), nil, 0
+}
+
+// newRegionLocked registers memory of the caller.
+//
+// +checklocks:c.mu
+func (c *Context) newRegionLocked(caller Caller, r uverbs.MemoryRegion) (*memoryRegion, syscall.Errno) {
+	pd := c.pds[r.PD]
+	if pd == nil {
+		return nil, syscall.EINVAL
+	}
+	p, err := caller.Process()
+	if err != nil {
+		return nil, syscall.EFAULT
+	}
+	if e := c.dev.faults.Register(); e != 0 {
+		return nil, e
+	}
+	if r.Access&uverbs.ZeroBased != 0 {
+		r.VA = 0
+	}
+	m := &memoryRegion{pd: pd, process: p, MemoryRegion: r}
+	if e := m.register(); e != 0 {
+		return nil, e
+	}
+	pd.users++
+	return m, 0
+}
+
+// reregMRLocked replaces an MR by another one with the same handle. If it fails, the MR stays.
+//
+// +checklocks:c.mu
+func (c *Context) reregMRLocked(caller Caller, in []byte) (out, driverOut []byte, e syscall.Errno) {
+	r, err := uverbs.ParseReregMR(in)
+	old := c.mrs[r.Handle]
+	const known = uverbs.ReregTranslation | uverbs.ReregPD | uverbs.ReregAccess
+	if err != nil || old == nil || r.Flags == 0 || r.Flags&^known != 0 {
+		return nil, nil, syscall.EINVAL
+	}
+	n := old.MemoryRegion
+	if r.Flags&uverbs.ReregTranslation != 0 {
+		n.Start, n.Len, n.VA = r.Start, r.Len, r.VA
+	}
+	if r.Flags&uverbs.ReregPD != 0 {
+		n.PD = r.PD
+	}
+	if r.Flags&uverbs.ReregAccess != 0 {
+		n.Access = r.Access
+	}
+	m, e := c.newRegionLocked(caller, n)
+	if e != 0 {
+		return nil, nil, e
+	}
+	old.deregister()
+	old.pd.users--
+	m.handle = old.handle
+	c.mrs[m.handle] = m
+	return uverbs.AppendWords(nil, m.key(), m.key()), nil, 0
+}
+
+// +checklocks:c.mu
+func (c *Context) deregMRLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
+	h, err := uverbs.ParseHandle(in)
+	m := c.mrs[h]
+	if err != nil || m == nil || m.hasWindow() { // see ibv_dereg_mr(3) for windows
+		return nil, nil, syscall.EINVAL
+	}
+	m.deregister()
+	m.pd.users--
+	delete(c.mrs, h)
+	return nil, nil, 0
+}

@@ -1,0 +1,69 @@
+package softrnic
+
+import (
+	"context"
+	"net/netip"
+
+	"github.com/rddp/rddp/internal/conn"
+	"github.com/rddp/rddp/internal/softrnic/shm"
+)
+
+// This file has the connections to devices of the same host and user. They go through memory that
+// both devices share, and all that is above TCP is the same. Where there is no such connection, it
+// is TCP: to another host, to a device of another user by rdma_cm, and with a network whose faults
+// are made on purpose.
+
+// hasNear reports whether the device connects through memory at all.
+func (d *Device) hasNear() bool { return !d.onlyTCP && !d.faults.HasNetwork() }
+
+// nearConfig makes c the configuration of a connection through memory, for either end. Without the
+// wish of either, FPDUs have no CRC: it would protect bytes that do not leave the host's memory.
+func nearConfig(c *conn.Config) *conn.Config {
+	n := *c
+	n.NoCRC = true
+	return &n
+}
+
+// ListenNear listens for devices of this host that would reach a TCP listener at the address at.
+// only says that such a listener for IPv6 takes no connections over IPv4. ListenNear returns nil if
+// that cannot be; then the devices come over TCP.
+func (d *Device) ListenNear(at netip.AddrPort, only bool, c *conn.Config) *conn.Listener {
+	if !d.hasNear() {
+		return nil
+	}
+	l, err := shm.Listen(at.Port(), func(a netip.Addr) bool {
+		return d.HasAddress(a) && reaches(a, at.Addr().Unmap(), only)
+	})
+	if err != nil {
+		d.log.Info("no connections through memory", "port", at.Port(), "err", err)
+		return nil
+	}
+	return conn.NewListener(l, nearConfig(c))
+}
+
+// reaches reports whether a connection to a reaches a TCP listener at the address at.
+func reaches(a, at netip.Addr, only bool) bool {
+	if at.IsUnspecified() {
+		return at.Is4() == a.Is4() || at.Is6() && !only
+	}
+	return at == a
+}
+
+// DialNear connects to a device on this host. It returns nil, and no error, if there is none at
+// that address.
+func (d *Device) DialNear(ctx context.Context, from, to netip.AddrPort, c *conn.Config, privateData []byte) (*conn.Conn, error) {
+	if !d.hasNear() {
+		return nil, nil
+	}
+	s, err := shm.Dial(ctx, from, to)
+	if err != nil {
+		return nil, nil // TCP tells why not, if it does not get there either
+	}
+	return connect(ctx, s, nearConfig(c), privateData)
+}
+
+// isNear reports whether a connection goes through memory.
+func isNear(c *conn.Conn) bool {
+	_, is := c.LocalAddr().(shm.Addr)
+	return is
+}

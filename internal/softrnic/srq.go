@@ -1,0 +1,235 @@
+package softrnic
+
+import (
+	"sync/atomic"
+	"syscall"
+
+	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/rdmaabi/ring"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+)
+
+// A receiveQueue is where receives come from: the queue of a queue pair, or one that several share.
+type receiveQueue struct {
+	mu locks.Mutex[locks.RNICReceives]
+	// nil once the queue is destroyed
+	ring *ring.Ring // +checklocks:mu
+	// A shared queue raises an event when fewer than limit receives are left; 0 means none.
+	limit uint32 // +checklocks:mu
+	// receives that were taken, modulo 2^32
+	taken uint32 // +checklocks:mu
+}
+
+// take copies the oldest receive. ok is false if there is none. low says that the limit has been
+// reached.
+func (r *receiveQueue) take() (entry []byte, low, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ring == nil || r.ring.Len() == 0 {
+		return nil, false, false
+	}
+	entry = make([]byte, r.ring.EntryLen())
+	if !r.ring.Take(entry) {
+		return nil, false, false
+	}
+	r.taken++
+	if low = r.ring.Len() < r.limit; low {
+		r.limit = 0
+	}
+	return entry, low, true
+}
+
+// waiting returns how many receives wait.
+func (r *receiveQueue) waiting() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ring == nil {
+		return 0
+	}
+	return int(r.ring.Len())
+}
+
+// state returns how many receives wait, and whether the queue is destroyed.
+func (r *receiveQueue) state() (waiting int, gone bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ring == nil {
+		return 0, true
+	}
+	return int(r.ring.Len()), false
+}
+
+// takenNow returns how many receives were taken, modulo 2^32.
+func (r *receiveQueue) takenNow() uint32 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.taken
+}
+
+// length returns the length in bytes of the receive before which so many are taken, modulo 2^32. ok
+// is false if it is not in the queue.
+func (r *receiveQueue) length(before uint32) (n int, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ring == nil {
+		return 0, false
+	}
+	entry := make([]byte, r.ring.EntryLen())
+	if !r.ring.Peek(before-r.taken, entry) {
+		return 0, false
+	}
+	w, err := uverbs.ParseRecvWR(entry)
+	return lengthOf(&w), err == nil
+}
+
+// lengthOf returns the length of a receive in bytes.
+func lengthOf(w *uverbs.RecvWR) int { return int(min(total(w.SGEs), uverbs.MaxMessage-1)) }
+
+// longest returns the length in bytes of the longest receive in the queue.
+func (r *receiveQueue) longest() (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ring == nil {
+		return 0
+	}
+	r.ring.Each(func(entry []byte) {
+		if w, err := uverbs.ParseRecvWR(entry); err == nil {
+			n = max(n, lengthOf(&w))
+		}
+	})
+	return n
+}
+
+// close takes no receive any more.
+func (r *receiveQueue) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ring = nil
+}
+
+// A sharedQueue is an SRQ.
+type sharedQueue struct {
+	receiveQueue
+	ctx        *Context
+	handle     uint32
+	userHandle uint64
+	pd         *protectionDomain
+	maxSGE     uint32
+	maxWR      uint32
+	at         uverbs.Mapping
+	users      int // QPs; the Context's mutex guards it
+	events     atomic.Uint32
+}
+
+// raiseLimit tells the program that the limit has been reached.
+func (s *sharedQueue) raiseLimit() {
+	s.events.Add(s.ctx.raise(s.userHandle, uverbs.EventLimit))
+}
+
+// +checklocks:c.mu
+func (c *Context) createSRQLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
+	a, err := uverbs.ParseCreateSRQ(in)
+	pd := c.pds[a.PD]
+	if err != nil || pd == nil || a.MaxWR == 0 || a.MaxWR > limits.MaxSRQWR || a.MaxSGE > limits.MaxSRQSGE {
+		return nil, nil, syscall.EINVAL
+	}
+	r, at, ok := c.newRingLocked(a.MaxWR, uverbs.RecvElementLen(a.MaxSGE))
+	if !ok {
+		return nil, nil, syscall.ENOMEM
+	}
+	s := &sharedQueue{
+		receiveQueue: receiveQueue{ring: r}, ctx: c, handle: c.newHandleLocked(), userHandle: a.UserHandle, pd: pd, maxSGE: a.MaxSGE,
+		maxWR: min(r.Cap(), limits.MaxSRQWR), at: at,
+	}
+	pd.users++
+	c.srqs[s.handle] = s
+	driverOut = uverbs.AppendWords(at.AppendTo(nil), s.handle, 0)
+	return uverbs.AppendWords(nil, s.handle, s.maxWR, a.MaxSGE, s.handle), driverOut, 0
+}
+
+// +checklocks:c.mu
+func (c *Context) modifySRQLocked(caller Caller, in, driverIn []byte) syscall.Errno {
+	a, err := uverbs.ParseModifySRQ(in)
+	s := c.srqs[a.Handle]
+	if err != nil || s == nil {
+		return syscall.EINVAL
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maxWR, limit := s.maxWR, s.limit
+	if a.Mask&uverbs.SRQMaxWR != 0 {
+		maxWR = a.MaxWR
+	}
+	if a.Mask&uverbs.SRQLimit != 0 {
+		limit = a.Limit
+	}
+	if limit > maxWR || maxWR > limits.MaxSRQWR {
+		return syscall.EINVAL
+	}
+	if a.Mask&uverbs.SRQMaxWR != 0 {
+		if e := c.resizeSRQLocked(s, caller, maxWR, driverIn); e != 0 {
+			return e
+		}
+	}
+	s.limit = limit
+	return 0
+}
+
+// resizeSRQLocked gives s a ring for n receives, and tells the program where it is.
+//
+// +checklocks:c.mu
+// +checklocks:s.mu
+func (c *Context) resizeSRQLocked(s *sharedQueue, caller Caller, n uint32, driverIn []byte) syscall.Errno {
+	to, err := uverbs.ParseModifySRQDriver(driverIn)
+	if err != nil || n == 0 || n < s.ring.Len() {
+		return syscall.EINVAL
+	}
+	r, at, ok := c.newRingLocked(n, uint32(s.ring.EntryLen()))
+	if !ok {
+		return syscall.ENOMEM
+	}
+	p, err := caller.Process()
+	if err == nil {
+		err = p.Write(at.AppendTo(nil), to)
+	}
+	if err != nil {
+		c.giveBackLocked(at)
+		return syscall.EFAULT
+	}
+	b := make([]byte, s.ring.EntryLen())
+	for s.ring.Take(b) {
+		r.Put(func(entry []byte) { copy(entry, b) })
+	}
+	c.giveBackLocked(s.at)
+	s.ring, s.at, s.maxWR = r, at, min(r.Cap(), limits.MaxSRQWR)
+	return 0
+}
+
+// +checklocks:c.mu
+func (c *Context) querySRQLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
+	h, err := uverbs.ParseAnsweredHandle(in)
+	s := c.srqs[h]
+	if err != nil || s == nil {
+		return nil, nil, syscall.EINVAL
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return uverbs.AppendWords(nil, s.maxWR, s.maxSGE, s.limit, 0), nil, 0
+}
+
+// +checklocks:c.mu
+func (c *Context) destroySRQLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
+	h, err := uverbs.ParseAnsweredHandle(in)
+	s := c.srqs[h]
+	switch {
+	case err != nil || s == nil:
+		return nil, nil, syscall.EINVAL
+	case s.users > 0:
+		return nil, nil, syscall.EBUSY
+	}
+	s.pd.users--
+	s.close()
+	c.giveBackLocked(s.at)
+	delete(c.srqs, h)
+	return uverbs.AppendWords(nil, c.reported(s.userHandle, s.events.Load())), nil, 0
+}

@@ -1,0 +1,179 @@
+package softrnic
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"syscall"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+)
+
+// A memoryWindow is an MW: a key by which peers reach a part of an MR, once a work request has
+// bound it. The upper 24 bits of its keys stay the same, and the program chooses the lower 8.
+type memoryWindow struct {
+	handle uint32
+	pd     *protectionDomain
+	kind   uint8 // 1 or 2
+
+	mu  locks.Mutex[locks.RNICWindow]
+	key uint32 // +checklocks:mu
+	// what peers reach, and the memory region that it is a part of; nil unless the window is bound
+	region *ddp.Region   // +checklocks:mu
+	of     *memoryRegion // +checklocks:mu
+	dead   bool          // +checklocks:mu
+}
+
+// A part is the part of a memory region that a window is bound to.
+type part struct {
+	*memoryRegion
+	off int64
+}
+
+func (p part) ReadAt(b []byte, off int64) (int, error)  { return p.memoryRegion.ReadAt(b, p.off+off) }
+func (p part) WriteAt(b []byte, off int64) (int, error) { return p.memoryRegion.WriteAt(b, p.off+off) }
+
+// keyMask are the bits of a window's key that the program chooses.
+const keyMask = 0xff
+
+// addWindow makes a window of pd known under a key that nothing else has, and returns the key. A
+// program that guesses it may bind the window, and so change the key, from then on.
+func (pd *protectionDomain) addWindow(w *memoryWindow) (key uint32) {
+	pd.mu.Lock()
+	defer pd.mu.Unlock()
+	if pd.windows == nil {
+		pd.windows = make(map[uint32]*memoryWindow)
+	}
+	for key == 0 || pd.windows[key>>8] != nil {
+		var b [4]byte
+		_, _ = rand.Read(b[:])
+		key = binary.NativeEndian.Uint32(b[:]) &^ keyMask
+	}
+	w.key = key // +checklocksignore: nobody else has w yet
+	pd.windows[key>>8] = w
+	return key
+}
+
+func (pd *protectionDomain) findWindow(key uint32) *memoryWindow {
+	pd.mu.RLock()
+	defer pd.mu.RUnlock()
+	return pd.windows[key>>8]
+}
+
+// bind binds a window as a work request asks. stream is that of the connection, on which alone a
+// window of type 2 is valid.
+func (pd *protectionDomain) bind(b *uverbs.Bind, stream uint64) error {
+	w := pd.findWindow(b.OldKey)
+	pd.mu.RLock()
+	m := pd.regions[b.LKey]
+	pd.mu.RUnlock()
+	if w == nil || b.NewKey>>8 != b.OldKey>>8 {
+		return errBind
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.kind == 1 {
+		stream = 0
+	}
+	switch {
+	case w.dead || w.kind == 2 && w.boundLocked(pd):
+		return errBind
+	case b.Len == 0 && w.kind == 1: // the window ends, and the key is new
+		w.unbindLocked()
+		w.key = b.NewKey
+		return nil
+	case m == nil || m.Access&uverbs.MWBind == 0 || b.Addr < m.VA || b.Addr-m.VA > m.Len || b.Len > m.Len-(b.Addr-m.VA) || b.Len == 0:
+		return errBind
+	case b.Access&(uverbs.RemoteWrite|uverbs.RemoteAtomic) != 0 && m.Access&uverbs.LocalWrite == 0:
+		return errBind
+	}
+	to := b.Addr
+	if b.Access&uverbs.ZeroBased != 0 {
+		to = 0
+	}
+	w.unbindLocked()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.windows == nil { // it has been deregistered since, and peers must not reach it even for a moment
+		return errBind
+	}
+	r, err := pd.domain.RegisterMemory(part{m, int64(b.Addr - m.VA)}, ddp.STag(b.NewKey), to, b.Len, remoteAccess(b.Access), stream)
+	if err != nil {
+		return errBind
+	}
+	w.region, w.of, w.key = r, m, b.NewKey
+	m.windows[r] = struct{}{}
+	return nil
+}
+
+// boundLocked reports whether the window is bound: the peer may have invalidated its key.
+//
+// +checklocks:w.mu
+func (w *memoryWindow) boundLocked(pd *protectionDomain) bool {
+	return w.region != nil && pd.isBound(w.region)
+}
+
+// isBound reports whether the key of a window that was bound is still valid.
+func (pd *protectionDomain) isBound(r *ddp.Region) bool {
+	_, err := pd.domain.Check(r.STag(), r.TO(), 1, 0, 0)
+	return err == nil || !isGone(err)
+}
+
+// +checklocks:w.mu
+func (w *memoryWindow) unbindLocked() {
+	if w.region != nil {
+		w.region.Deregister()
+		w.of.removeWindow(w.region)
+		w.region, w.of = nil, nil
+	}
+}
+
+// invalidate ends the window of type 2 that has a key.
+func (pd *protectionDomain) invalidate(key uint32) error {
+	w := pd.findWindow(key)
+	if w == nil {
+		return errBind
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.kind != 2 || w.key != key || w.region == nil {
+		return errBind
+	}
+	w.unbindLocked()
+	return nil
+}
+
+// +checklocks:c.mu
+func (c *Context) allocMWLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
+	a, err := uverbs.ParseAllocMW(in)
+	pd := c.pds[a.PD]
+	if err != nil || pd == nil || a.Type != 1 && a.Type != 2 {
+		return nil, nil, syscall.EINVAL
+	}
+	w := &memoryWindow{handle: c.newHandleLocked(), pd: pd, kind: a.Type}
+	key := pd.addWindow(w)
+	pd.users++
+	c.mws[w.handle] = w
+	return uverbs.AppendWords(nil, w.handle, key), nil, 0
+}
+
+// +checklocks:c.mu
+func (c *Context) deallocMWLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
+	h, err := uverbs.ParseHandle(in)
+	w := c.mws[h]
+	if err != nil || w == nil {
+		return nil, nil, syscall.EINVAL
+	}
+	w.mu.Lock()
+	w.dead = true
+	w.unbindLocked()
+	key := w.key
+	w.mu.Unlock()
+	w.pd.mu.Lock()
+	delete(w.pd.windows, key>>8)
+	w.pd.mu.Unlock()
+	w.pd.users--
+	delete(c.mws, h)
+	return nil, nil, 0
+}
