@@ -236,57 +236,24 @@ func (c *Context) Do(caller Caller, cmd uverbs.Command, in, driverIn []byte) (ou
 	if c.closed {
 		return nil, nil, syscall.EIO
 	}
-	extended := cmd&uverbs.Extended != 0
-	switch cmd {
-	case uverbs.QueryDevice, uverbs.QueryDevice | uverbs.Extended:
-		limits := limits
-		limits.GUID = c.dev.guid
-		if c.dev.noAtomics {
-			limits.Atomics = uverbs.AtomicNone
-			limits.Paging.RC &^= uverbs.PagingAtomic
-		}
-		return uverbs.AppendDevice(nil, &limits, extended), nil, 0
-	case uverbs.CreateCQ, uverbs.CreateCQ | uverbs.Extended:
-		return c.createCQLocked(caller, in, extended)
-	case uverbs.CreateQP, uverbs.CreateQP | uverbs.Extended:
-		return c.createQPLocked(in, extended)
-	case uverbs.ModifyQP, uverbs.ModifyQP | uverbs.Extended:
-		return c.modifyQPLocked(in, extended)
-	case uverbs.RegMR:
-		return c.regMRLocked(caller, in)
-	case uverbs.ReregMR:
-		return c.reregMRLocked(caller, in)
-	case uverbs.ModifySRQ:
-		return nil, nil, c.modifySRQLocked(caller, in, driverIn)
-	case uverbs.GetContext:
-		return c.getContextLocked(caller)
-	case uverbs.CreateCompChannel:
-		return c.createChannelLocked(caller)
-	}
-	if do := simple[cmd]; do != nil {
-		return do(c, in)
-	}
-	return nil, nil, syscall.EOPNOTSUPP
+	return uverbs.Execute(&commands{c, caller}, cmd, in, driverIn)
 }
 
-// simple are the commands that need nothing but their input.
-var simple = map[uverbs.Command]func(c *Context, in []byte) (out, driverOut []byte, e syscall.Errno){
-	uverbs.QueryPort:   (*Context).queryPortLocked,
-	uverbs.AllocPD:     (*Context).allocPDLocked,
-	uverbs.DeallocPD:   (*Context).deallocPDLocked,
-	uverbs.CreateAH:    (*Context).createAHLocked,
-	uverbs.DestroyAH:   (*Context).destroyAHLocked,
-	uverbs.DeregMR:     (*Context).deregMRLocked,
-	uverbs.AllocMW:     (*Context).allocMWLocked,
-	uverbs.DeallocMW:   (*Context).deallocMWLocked,
-	uverbs.ResizeCQ:    (*Context).resizeCQLocked,
-	uverbs.DestroyCQ:   (*Context).destroyCQCommandLocked,
-	uverbs.ReqNotifyCQ: (*Context).reqNotifyLocked,
-	uverbs.QueryQP:     (*Context).queryQPLocked,
-	uverbs.DestroyQP:   (*Context).destroyQPCommandLocked,
-	uverbs.CreateSRQ:   (*Context).createSRQLocked,
-	uverbs.QuerySRQ:    (*Context).querySRQLocked,
-	uverbs.DestroySRQ:  (*Context).destroySRQLocked,
+// commands executes the commands of one caller: a uverbs.Handler. The mutex of the Context is held.
+type commands struct {
+	*Context
+	caller Caller
+}
+
+// QueryDevice returns the limits of the device.
+func (c *commands) QueryDevice() uverbs.Device {
+	d := limits
+	d.GUID = c.dev.guid
+	if c.dev.noAtomics {
+		d.Atomics = uverbs.AtomicNone
+		d.Paging.RC &^= uverbs.PagingAtomic
+	}
+	return d
 }
 
 // newHandleLocked returns a handle that no object of the context has.
@@ -322,20 +289,20 @@ func (c *Context) giveBackLocked(m uverbs.Mapping) {
 	c.space.giveBack(m)
 }
 
-// +checklocks:c.mu
-func (c *Context) getContextLocked(caller Caller) (out, driverOut []byte, e syscall.Errno) {
+// GetContext makes the channel for asynchronous events. It is made once.
+func (c *commands) GetContext() (fd uint32, e syscall.Errno) {
 	c.asyncMu.Lock()
 	defer c.asyncMu.Unlock()
 	if c.async != nil {
-		return nil, nil, syscall.EINVAL
+		return 0, syscall.EINVAL
 	}
-	fd, ch, err := caller.NewChannel()
+	fd, ch, err := c.caller.NewChannel()
 	if err != nil {
-		return nil, nil, syscall.EMFILE
+		return 0, syscall.EMFILE
 	}
 	c.async = ch
 	c.stopFaults = c.dev.faults.Start(func(e uverbs.EventType) { c.raise(onlyPort, e) })
-	return uverbs.AppendWords(nil, fd, 1), nil, 0
+	return fd, 0
 }
 
 // raise sends an asynchronous event about an object, and returns how many have been sent: 0 or 1.
@@ -366,11 +333,13 @@ func isAbout(userHandle uint64) func([]byte) bool {
 	}
 }
 
+// CreateCompChannel makes a channel for completions.
+//
 // +checklocks:c.mu
-func (c *Context) createChannelLocked(caller Caller) (out, driverOut []byte, e syscall.Errno) {
-	fd, ch, err := caller.NewChannel()
+func (c *commands) CreateCompChannel() (fd uint32, e syscall.Errno) {
+	fd, ch, err := c.caller.NewChannel()
 	if err != nil {
-		return nil, nil, syscall.EMFILE
+		return 0, syscall.EMFILE
 	}
 	for old, x := range c.channels { // nothing tells us of an earlier one that the program has closed
 		if old.IsClosed() {
@@ -379,45 +348,49 @@ func (c *Context) createChannelLocked(caller Caller) (out, driverOut []byte, e s
 		}
 	}
 	c.channels[ch] = &channel{ch, 1}
-	return uverbs.AppendWords(nil, fd), nil, 0
+	return fd, 0
 }
 
-// +checklocks:c.mu
-func (c *Context) queryPortLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
-	if n, err := uverbs.ParsePort(in); err != nil || n != 1 {
-		return nil, nil, syscall.EINVAL
+// QueryPort returns the number of GIDs of the one port.
+func (c *commands) QueryPort(port uint8) (gids uint32, e syscall.Errno) {
+	if port != onlyPort {
+		return 0, syscall.EINVAL
 	}
-	return uverbs.AppendPort(nil, uint32(len(c.dev.addresses))), nil, 0
+	return uint32(len(c.dev.addresses)), 0
 }
 
+// AllocPD makes a PD.
+//
 // +checklocks:c.mu
-func (c *Context) allocPDLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
+func (c *commands) AllocPD() (handle uint32) {
 	pd := &protectionDomain{handle: c.newHandleLocked()}
 	c.pds[pd.handle] = pd
-	return uverbs.AppendWords(nil, pd.handle), nil, 0
+	return pd.handle
 }
 
+// DeallocPD destroys a PD that nothing uses.
+//
 // +checklocks:c.mu
-func (c *Context) deallocPDLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
-	h, err := uverbs.ParseHandle(in)
-	pd := c.pds[h]
+func (c *commands) DeallocPD(handle uint32) syscall.Errno {
+	pd := c.pds[handle]
 	switch {
-	case err != nil || pd == nil:
-		return nil, nil, syscall.EINVAL
+	case pd == nil:
+		return syscall.EINVAL
 	case pd.users > 0:
-		return nil, nil, syscall.EBUSY
+		return syscall.EBUSY
 	}
 	pd.port.close()
-	delete(c.pds, h)
-	return nil, nil, 0
+	delete(c.pds, handle)
+	return 0
 }
 
+// CreateAH makes an address for datagrams.
+//
 // +checklocks:c.mu
-func (c *Context) createAHLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
-	h, a, err := uverbs.ParseCreateAH(in)
-	pd := c.pds[h]
-	if err != nil || pd == nil || !a.Global || int(a.SGIDIndex) >= len(c.dev.addresses) || a.Port > 1 {
-		return nil, nil, syscall.EINVAL
+func (c *commands) CreateAH(pdHandle uint32, a uverbs.Address) (handle uint32, e syscall.Errno) {
+	pd := c.pds[pdHandle]
+	if pd == nil || !a.Global || int(a.SGIDIndex) >= len(c.dev.addresses) || a.Port > onlyPort {
+		return 0, syscall.EINVAL
 	}
 	pd.users++
 	n := c.newHandleLocked()
@@ -428,22 +401,23 @@ func (c *Context) createAHLocked(in []byte) (out, driverOut []byte, e syscall.Er
 		pd.addresses = make(map[uint32]uverbs.GID)
 	}
 	pd.addresses[n] = a.DGID
-	return uverbs.AppendWords(nil, n), uverbs.AppendWords(nil, n, 0), 0
+	return n, 0
 }
 
+// DestroyAH destroys an address.
+//
 // +checklocks:c.mu
-func (c *Context) destroyAHLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
-	h, err := uverbs.ParseHandle(in)
-	pd := c.ahs[h]
-	if err != nil || pd == nil {
-		return nil, nil, syscall.EINVAL
+func (c *commands) DestroyAH(handle uint32) syscall.Errno {
+	pd := c.ahs[handle]
+	if pd == nil {
+		return syscall.EINVAL
 	}
 	pd.users--
 	pd.mu.Lock()
-	delete(pd.addresses, h)
+	delete(pd.addresses, handle)
 	pd.mu.Unlock()
-	delete(c.ahs, h)
-	return nil, nil, 0
+	delete(c.ahs, handle)
+	return 0
 }
 
 func uintString(n uint32) string { return strconv.FormatUint(uint64(n), 10) }

@@ -90,59 +90,57 @@ func checkCQE(n uint32) syscall.Errno {
 	return 0
 }
 
+// CreateCQ makes a CQ.
+//
 // +checklocks:c.mu
-func (c *Context) createCQLocked(caller Caller, in []byte, extended bool) (out, driverOut []byte, e syscall.Errno) {
-	a, err := uverbs.ParseCreateCQ(in, extended)
-	if err != nil || a.Vector > 0 {
-		return nil, nil, syscall.EINVAL
+func (c *commands) CreateCQ(a uverbs.CQ) (handle, entries uint32, at uverbs.Mapping, e syscall.Errno) {
+	if a.Vector > 0 {
+		return 0, 0, at, syscall.EINVAL
 	}
 	if a.Flags != 0 {
-		return nil, nil, syscall.EOPNOTSUPP
+		return 0, 0, at, syscall.EOPNOTSUPP
 	}
 	if e := checkCQE(a.CQE); e != 0 {
-		return nil, nil, e
+		return 0, 0, at, e
 	}
 	var ch *channel
 	if a.Channel >= 0 {
-		if ch = c.channels[caller.FindChannel(a.Channel)]; ch == nil {
-			return nil, nil, syscall.EBADF
+		if ch = c.channels[c.caller.FindChannel(a.Channel)]; ch == nil {
+			return 0, 0, at, syscall.EBADF
 		}
 	}
 	r, at, ok := c.newRingLocked(max(a.CQE, leastCQE), uverbs.CQElementLen)
 	if !ok {
-		return nil, nil, syscall.ENOMEM
+		return 0, 0, at, syscall.ENOMEM
 	}
-	q := &completionQueue{ctx: c, handle: c.newHandleLocked(), userHandle: a.UserHandle, channel: ch, ring: r, at: at}
+	q := &completionQueue{ctx: c.Context, handle: c.newHandleLocked(), userHandle: a.UserHandle, channel: ch, ring: r, at: at}
 	if ch != nil {
 		ch.users++
 	}
 	c.cqs[q.handle] = q
-	out = uverbs.AppendWords(nil, q.handle, min(r.Cap(), limits.MaxCQE))
-	if extended {
-		out = uverbs.AppendExtension(out)
-	}
-	return out, at.AppendTo(nil), 0
+	return q.handle, min(r.Cap(), limits.MaxCQE), at, 0
 }
 
+// ResizeCQ gives a CQ a ring for n entries.
+//
 // +checklocks:c.mu
-func (c *Context) resizeCQLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
-	h, n, err := uverbs.ParseResizeCQ(in)
-	q := c.cqs[h]
-	if err != nil || q == nil {
-		return nil, nil, syscall.EINVAL
+func (c *commands) ResizeCQ(handle, n uint32) (has uint32, at uverbs.Mapping, e syscall.Errno) {
+	q := c.cqs[handle]
+	if q == nil {
+		return 0, at, syscall.EINVAL
 	}
 	if e := checkCQE(n); e != 0 {
-		return nil, nil, e
+		return 0, at, e
 	}
 	c.look() // what has been posted before may complete before
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if n < q.ring.Len() {
-		return nil, nil, syscall.EINVAL
+		return 0, at, syscall.EINVAL
 	}
 	r, at, ok := c.newRingLocked(max(n, leastCQE), uverbs.CQElementLen)
 	if !ok {
-		return nil, nil, syscall.ENOMEM
+		return 0, at, syscall.ENOMEM
 	}
 	b := make([]byte, q.ring.EntryLen())
 	for q.ring.Take(b) {
@@ -150,43 +148,44 @@ func (c *Context) resizeCQLocked(in []byte) (out, driverOut []byte, e syscall.Er
 	}
 	c.giveBackLocked(q.at)
 	q.ring, q.at = r, at
-	return uverbs.AppendWords(nil, min(r.Cap(), limits.MaxCQE), 0), at.AppendTo(nil), 0
+	return min(r.Cap(), limits.MaxCQE), at, 0
 }
 
+// ReqNotifyCQ asks for an event.
+//
 // +checklocks:c.mu
-func (c *Context) reqNotifyLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
-	h, only, err := uverbs.ParseReqNotify(in)
-	q := c.cqs[h]
-	if err != nil || q == nil {
-		return nil, nil, syscall.EINVAL
+func (c *commands) ReqNotifyCQ(handle uint32, solicitedOnly bool) syscall.Errno {
+	q := c.cqs[handle]
+	if q == nil {
+		return syscall.EINVAL
 	}
-	if only {
+	if solicitedOnly {
 		q.arm(solicited)
 	} else {
 		q.arm(anyNext)
 	}
-	return nil, nil, 0
+	return 0
 }
 
+// DestroyCQ destroys a CQ that no queue pair has.
+//
 // +checklocks:c.mu
-func (c *Context) destroyCQCommandLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
-	h, err := uverbs.ParseAnsweredHandle(in)
-	q := c.cqs[h]
+func (c *commands) DestroyCQ(handle uint32) (completions, asynchronous uint32, e syscall.Errno) {
+	q := c.cqs[handle]
 	switch {
-	case err != nil || q == nil:
-		return nil, nil, syscall.EINVAL
+	case q == nil:
+		return 0, 0, syscall.EINVAL
 	case q.users > 0:
-		return nil, nil, syscall.EBUSY
+		return 0, 0, syscall.EBUSY
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	read := uint32(0)
 	if q.events > 0 {
-		read = q.events - min(q.events, uint32(q.channel.TakeBack(isAbout(q.userHandle))))
+		completions = q.events - min(q.events, uint32(q.channel.TakeBack(isAbout(q.userHandle))))
 	}
 	q.channel.leave()
 	q.ring = nil
 	c.giveBackLocked(q.at)
-	delete(c.cqs, h)
-	return uverbs.AppendWords(nil, read, c.reported(q.userHandle, q.asyncEvents)), nil, 0
+	delete(c.cqs, handle)
+	return completions, c.reported(q.userHandle, q.asyncEvents), 0
 }

@@ -244,30 +244,28 @@ func total(list []byte) (n uint64) {
 	}
 }
 
+// RegMR registers memory of the caller.
+//
 // +checklocks:c.mu
-func (c *Context) regMRLocked(caller Caller, in []byte) (out, driverOut []byte, e syscall.Errno) {
-	r, err := uverbs.ParseRegMR(in)
-	if err != nil {
-		return nil, nil, syscall.EINVAL
-	}
-	m, e := c.newRegionLocked(caller, r)
+func (c *commands) RegMR(r uverbs.MemoryRegion) (handle, key uint32, e syscall.Errno) {
+	m, e := c.newRegionLocked(r)
 	if e != 0 {
-		return nil, nil, e
+		return 0, 0, e
 	}
 	m.handle = c.newHandleLocked()
 	c.mrs[m.handle] = m
-	return uverbs.AppendWords(nil, m.handle, m.key(), m.key()), nil, 0
+	return m.handle, m.key(), 0
 }
 
 // newRegionLocked registers memory of the caller.
 //
 // +checklocks:c.mu
-func (c *Context) newRegionLocked(caller Caller, r uverbs.MemoryRegion) (*memoryRegion, syscall.Errno) {
+func (c *commands) newRegionLocked(r uverbs.MemoryRegion) (*memoryRegion, syscall.Errno) {
 	pd := c.pds[r.PD]
 	if pd == nil {
 		return nil, syscall.EINVAL
 	}
-	p, err := caller.Process()
+	p, err := c.caller.Process()
 	if err != nil {
 		return nil, syscall.EFAULT
 	}
@@ -285,15 +283,14 @@ func (c *Context) newRegionLocked(caller Caller, r uverbs.MemoryRegion) (*memory
 	return m, 0
 }
 
-// reregMRLocked replaces an MR by another one with the same handle. If it fails, the MR stays.
+// ReregMR replaces an MR by another one with the same handle. If it fails, the MR stays.
 //
 // +checklocks:c.mu
-func (c *Context) reregMRLocked(caller Caller, in []byte) (out, driverOut []byte, e syscall.Errno) {
-	r, err := uverbs.ParseReregMR(in)
+func (c *commands) ReregMR(r uverbs.MemoryRegion) (key uint32, e syscall.Errno) {
 	old := c.mrs[r.Handle]
 	const known = uverbs.ReregTranslation | uverbs.ReregPD | uverbs.ReregAccess
-	if err != nil || old == nil || r.Flags == 0 || r.Flags&^known != 0 {
-		return nil, nil, syscall.EINVAL
+	if old == nil || r.Flags == 0 || r.Flags&^known != 0 {
+		return 0, syscall.EINVAL
 	}
 	n := old.MemoryRegion
 	if r.Flags&uverbs.ReregTranslation != 0 {
@@ -305,26 +302,27 @@ func (c *Context) reregMRLocked(caller Caller, in []byte) (out, driverOut []byte
 	if r.Flags&uverbs.ReregAccess != 0 {
 		n.Access = r.Access
 	}
-	m, e := c.newRegionLocked(caller, n)
+	m, e := c.newRegionLocked(n)
 	if e != 0 {
-		return nil, nil, e
+		return 0, e
 	}
 	old.deregister()
 	old.pd.users--
 	m.handle = old.handle
 	c.mrs[m.handle] = m
-	return uverbs.AppendWords(nil, m.key(), m.key()), nil, 0
+	return m.key(), 0
 }
 
+// DeregMR ends all access through an MR.
+//
 // +checklocks:c.mu
-func (c *Context) deregMRLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
-	h, err := uverbs.ParseHandle(in)
-	m := c.mrs[h]
-	if err != nil || m == nil || m.hasWindow() { // see ibv_dereg_mr(3) for windows
-		return nil, nil, syscall.EINVAL
+func (c *commands) DeregMR(handle uint32) syscall.Errno {
+	m := c.mrs[handle]
+	if m == nil || m.hasWindow() { // see ibv_dereg_mr(3) for windows
+		return syscall.EINVAL
 	}
 	m.deregister()
 	m.pd.users--
-	delete(c.mrs, h)
-	return nil, nil, 0
+	delete(c.mrs, handle)
+	return 0
 }

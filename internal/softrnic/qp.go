@@ -101,47 +101,41 @@ func checkCaps(c uverbs.Caps, hasSRQ bool) (uverbs.Caps, syscall.Errno) {
 	return c, 0
 }
 
+// CreateQP makes a queue pair.
+//
 // +checklocks:c.mu
-func (c *Context) createQPLocked(in []byte, extended bool) (out, driverOut []byte, e syscall.Errno) {
-	a, err := uverbs.ParseCreateQP(in, extended)
-	if err != nil {
-		return nil, nil, syscall.EINVAL
-	}
+func (c *commands) CreateQP(a uverbs.QP) (made uverbs.CreatedQP, e syscall.Errno) {
 	if !a.Type.Connected() && a.Type != uverbs.UD || a.Flags != 0 {
 		c.dev.log.Info("no such queue pair", "type", a.Type.String(), "flags", a.Flags)
-		return nil, nil, syscall.EOPNOTSUPP
+		return made, syscall.EOPNOTSUPP
 	}
 	pd, sendCQ, recvCQ := c.pds[a.PD], c.cqs[a.SendCQ], c.cqs[a.RecvCQ]
 	srq := c.srqs[a.SRQ]
 	if pd == nil || sendCQ == nil || recvCQ == nil || a.HasSRQ && srq == nil {
-		return nil, nil, syscall.EINVAL
+		return made, syscall.EINVAL
 	}
 	caps, e := checkCaps(a.Caps, a.HasSRQ)
 	if e != 0 {
-		return nil, nil, e
+		return made, e
 	}
 	q := &queuePair{
-		ctx: c, life: life{kind: a.Type}, kind: a.Type, userHandle: a.UserHandle, pd: pd, sendCQ: sendCQ, recvCQ: recvCQ, caps: caps, signalAll: a.SignalAll,
+		ctx: c.Context, life: life{kind: a.Type}, kind: a.Type, userHandle: a.UserHandle, pd: pd, sendCQ: sendCQ, recvCQ: recvCQ, caps: caps, signalAll: a.SignalAll,
 	}
 	q.life.attrs.PathMig = migrated
 	if a.HasSRQ {
 		q.srq, q.recv = srq, &srq.receiveQueue
 	}
 	if e := c.makeRingsLocked(q); e != 0 {
-		return nil, nil, e
+		return made, e
 	}
 	if err := pd.port.enter(c.dev, q); err != nil {
 		c.dev.log.Warn("no queue pair, because peers could not connect to it", "err", err)
 		c.giveBackLocked(q.sqAt)
 		c.giveBackLocked(q.rqAt)
-		return nil, nil, syscall.ENOMEM
+		return made, syscall.ENOMEM
 	}
 	c.enlistLocked(q)
-	out = uverbs.AppendCreateQP(nil, q.handle, q.num, q.caps)
-	if extended {
-		out = uverbs.AppendWords(uverbs.AppendWords(out, 0), 0, uint32(len(out))+12)
-	}
-	return out, q.sqAt.AppendTo(q.rqAt.AppendTo(nil)), 0
+	return uverbs.CreatedQP{Handle: q.handle, Num: q.num, Caps: q.caps, SQ: q.sqAt, RQ: q.rqAt}, 0
 }
 
 // migrated is the state of a path that no other path replaces.
@@ -185,32 +179,28 @@ func (c *Context) enlistLocked(q *queuePair) {
 	c.pairsMu.Unlock()
 }
 
+// QueryQP returns the attributes of a queue pair.
+//
 // +checklocks:c.mu
-func (c *Context) queryQPLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
-	h, err := uverbs.ParseAnsweredHandle(in)
-	q := c.qps[h]
-	if err != nil || q == nil {
-		return nil, nil, syscall.EINVAL
+func (c *commands) QueryQP(handle uint32) (uverbs.QPState, syscall.Errno) {
+	q := c.qps[handle]
+	if q == nil {
+		return uverbs.QPState{}, syscall.EINVAL
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return uverbs.AppendQueryQP(nil, &q.life.attrs, q.caps, q.signalAll), nil, 0
+	return uverbs.QPState{Attributes: q.life.attrs, Caps: q.caps, SignalAll: q.signalAll}, 0
 }
 
+// ModifyQP changes attributes and the state of a queue pair.
+//
 // +checklocks:c.mu
-func (c *Context) modifyQPLocked(in []byte, extended bool) (out, driverOut []byte, e syscall.Errno) {
-	a, err := uverbs.ParseModifyQP(in)
+func (c *commands) ModifyQP(a uverbs.Change) syscall.Errno {
 	q := c.qps[a.Handle]
-	if err != nil || q == nil {
-		return nil, nil, syscall.EINVAL
+	if q == nil {
+		return syscall.EINVAL
 	}
-	if e := q.modify(&a); e != 0 {
-		return nil, nil, e
-	}
-	if extended {
-		out = uverbs.AppendWords(nil, 0, 8)
-	}
-	return out, nil, 0
+	return q.modify(&a)
 }
 
 // modify changes attributes and the state of q as the program asks.
@@ -301,15 +291,16 @@ func (q *queuePair) reachableLocked(a *uverbs.Change) bool {
 	return a.To.Address.Global && int(a.To.Address.SGIDIndex) < len(q.ctx.dev.addresses)
 }
 
+// DestroyQP ends and destroys a queue pair.
+//
 // +checklocks:c.mu
-func (c *Context) destroyQPCommandLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
-	h, err := uverbs.ParseAnsweredHandle(in)
-	q := c.qps[h]
-	if err != nil || q == nil {
-		return nil, nil, syscall.EINVAL
+func (c *commands) DestroyQP(handle uint32) (events uint32, e syscall.Errno) {
+	q := c.qps[handle]
+	if q == nil {
+		return 0, syscall.EINVAL
 	}
 	c.destroyQPLocked(q)
-	return uverbs.AppendWords(nil, c.reported(q.userHandle, q.events.Load())), nil, 0
+	return c.reported(q.userHandle, q.events.Load()), 0
 }
 
 // destroyQPLocked ends q. When it returns, nothing looks at the rings of q any more.

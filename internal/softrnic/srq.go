@@ -126,32 +126,34 @@ func (s *sharedQueue) raiseLimit() {
 	s.events.Add(s.ctx.raise(s.userHandle, uverbs.EventLimit))
 }
 
+// CreateSRQ makes an SRQ.
+//
 // +checklocks:c.mu
-func (c *Context) createSRQLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
-	a, err := uverbs.ParseCreateSRQ(in)
+func (c *commands) CreateSRQ(a uverbs.SRQ) (handle, entries uint32, at uverbs.Mapping, e syscall.Errno) {
 	pd := c.pds[a.PD]
-	if err != nil || pd == nil || a.MaxWR == 0 || a.MaxWR > limits.MaxSRQWR || a.MaxSGE > limits.MaxSRQSGE {
-		return nil, nil, syscall.EINVAL
+	if pd == nil || a.MaxWR == 0 || a.MaxWR > limits.MaxSRQWR || a.MaxSGE > limits.MaxSRQSGE {
+		return 0, 0, at, syscall.EINVAL
 	}
 	r, at, ok := c.newRingLocked(a.MaxWR, uverbs.RecvElementLen(a.MaxSGE))
 	if !ok {
-		return nil, nil, syscall.ENOMEM
+		return 0, 0, at, syscall.ENOMEM
 	}
 	s := &sharedQueue{
-		receiveQueue: receiveQueue{ring: r}, ctx: c, handle: c.newHandleLocked(), userHandle: a.UserHandle, pd: pd, maxSGE: a.MaxSGE,
+		receiveQueue: receiveQueue{ring: r}, ctx: c.Context, handle: c.newHandleLocked(), userHandle: a.UserHandle, pd: pd, maxSGE: a.MaxSGE,
 		maxWR: min(r.Cap(), limits.MaxSRQWR), at: at,
 	}
 	pd.users++
 	c.srqs[s.handle] = s
-	driverOut = uverbs.AppendWords(at.AppendTo(nil), s.handle, 0)
-	return uverbs.AppendWords(nil, s.handle, s.maxWR, a.MaxSGE, s.handle), driverOut, 0
+	return s.handle, s.maxWR, at, 0
 }
 
+// ModifySRQ sets the limit of an SRQ, or gives it a ring of another size and writes to the address
+// to in the program where that is.
+//
 // +checklocks:c.mu
-func (c *Context) modifySRQLocked(caller Caller, in, driverIn []byte) syscall.Errno {
-	a, err := uverbs.ParseModifySRQ(in)
+func (c *commands) ModifySRQ(a uverbs.SRQChange, to uint64, hasTo bool) syscall.Errno {
 	s := c.srqs[a.Handle]
-	if err != nil || s == nil {
+	if s == nil {
 		return syscall.EINVAL
 	}
 	s.mu.Lock()
@@ -167,7 +169,10 @@ func (c *Context) modifySRQLocked(caller Caller, in, driverIn []byte) syscall.Er
 		return syscall.EINVAL
 	}
 	if a.Mask&uverbs.SRQMaxWR != 0 {
-		if e := c.resizeSRQLocked(s, caller, maxWR, driverIn); e != 0 {
+		if !hasTo {
+			return syscall.EINVAL
+		}
+		if e := c.resizeSRQLocked(s, maxWR, to); e != 0 {
 			return e
 		}
 	}
@@ -175,20 +180,19 @@ func (c *Context) modifySRQLocked(caller Caller, in, driverIn []byte) syscall.Er
 	return 0
 }
 
-// resizeSRQLocked gives s a ring for n receives, and tells the program where it is.
+// resizeSRQLocked gives s a ring for n receives, and writes to the program where it is.
 //
 // +checklocks:c.mu
 // +checklocks:s.mu
-func (c *Context) resizeSRQLocked(s *sharedQueue, caller Caller, n uint32, driverIn []byte) syscall.Errno {
-	to, err := uverbs.ParseModifySRQDriver(driverIn)
-	if err != nil || n == 0 || n < s.ring.Len() {
+func (c *commands) resizeSRQLocked(s *sharedQueue, n uint32, to uint64) syscall.Errno {
+	if n == 0 || n < s.ring.Len() {
 		return syscall.EINVAL
 	}
 	r, at, ok := c.newRingLocked(n, uint32(s.ring.EntryLen()))
 	if !ok {
 		return syscall.ENOMEM
 	}
-	p, err := caller.Process()
+	p, err := c.caller.Process()
 	if err == nil {
 		err = p.Write(at.AppendTo(nil), to)
 	}
@@ -205,31 +209,33 @@ func (c *Context) resizeSRQLocked(s *sharedQueue, caller Caller, n uint32, drive
 	return 0
 }
 
+// QuerySRQ returns the sizes and the limit of an SRQ.
+//
 // +checklocks:c.mu
-func (c *Context) querySRQLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
-	h, err := uverbs.ParseAnsweredHandle(in)
-	s := c.srqs[h]
-	if err != nil || s == nil {
-		return nil, nil, syscall.EINVAL
+func (c *commands) QuerySRQ(handle uint32) (uverbs.SRQState, syscall.Errno) {
+	s := c.srqs[handle]
+	if s == nil {
+		return uverbs.SRQState{}, syscall.EINVAL
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return uverbs.AppendWords(nil, s.maxWR, s.maxSGE, s.limit, 0), nil, 0
+	return uverbs.SRQState{MaxWR: s.maxWR, MaxSGE: s.maxSGE, Limit: s.limit}, 0
 }
 
+// DestroySRQ destroys an SRQ that no queue pair has.
+//
 // +checklocks:c.mu
-func (c *Context) destroySRQLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
-	h, err := uverbs.ParseAnsweredHandle(in)
-	s := c.srqs[h]
+func (c *commands) DestroySRQ(handle uint32) (events uint32, e syscall.Errno) {
+	s := c.srqs[handle]
 	switch {
-	case err != nil || s == nil:
-		return nil, nil, syscall.EINVAL
+	case s == nil:
+		return 0, syscall.EINVAL
 	case s.users > 0:
-		return nil, nil, syscall.EBUSY
+		return 0, syscall.EBUSY
 	}
 	s.pd.users--
 	s.close()
 	c.giveBackLocked(s.at)
-	delete(c.srqs, h)
-	return uverbs.AppendWords(nil, c.reported(s.userHandle, s.events.Load())), nil, 0
+	delete(c.srqs, handle)
+	return c.reported(s.userHandle, s.events.Load()), 0
 }

@@ -144,26 +144,28 @@ func (pd *protectionDomain) invalidate(key uint32) error {
 	return nil
 }
 
+// AllocMW makes a window that is not bound.
+//
 // +checklocks:c.mu
-func (c *Context) allocMWLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
-	a, err := uverbs.ParseAllocMW(in)
+func (c *commands) AllocMW(a uverbs.MemoryWindow) (handle, key uint32, e syscall.Errno) {
 	pd := c.pds[a.PD]
-	if err != nil || pd == nil || a.Type != 1 && a.Type != 2 {
-		return nil, nil, syscall.EINVAL
+	if pd == nil || a.Type != 1 && a.Type != 2 {
+		return 0, 0, syscall.EINVAL
 	}
 	w := &memoryWindow{handle: c.newHandleLocked(), pd: pd, kind: a.Type}
-	key := pd.addWindow(w)
+	key = pd.addWindow(w)
 	pd.users++
 	c.mws[w.handle] = w
-	return uverbs.AppendWords(nil, w.handle, key), nil, 0
+	return w.handle, key, 0
 }
 
+// DeallocMW destroys a window.
+//
 // +checklocks:c.mu
-func (c *Context) deallocMWLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
-	h, err := uverbs.ParseHandle(in)
-	w := c.mws[h]
-	if err != nil || w == nil {
-		return nil, nil, syscall.EINVAL
+func (c *commands) DeallocMW(handle uint32) syscall.Errno {
+	w := c.mws[handle]
+	if w == nil {
+		return syscall.EINVAL
 	}
 	w.mu.Lock()
 	w.dead = true
@@ -174,6 +176,6 @@ func (c *Context) deallocMWLocked(in []byte) (out, driverOut []byte, e syscall.E
 	delete(w.pd.windows, key>>8)
 	w.pd.mu.Unlock()
 	w.pd.users--
-	delete(c.mws, h)
-	return nil, nil, 0
+	delete(c.mws, handle)
+	return 0
 }

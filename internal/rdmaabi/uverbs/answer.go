@@ -41,8 +41,8 @@ const (
 	deviceExLen = 304
 )
 
-// AppendDevice appends the answer to QUERY_DEVICE, or to the extended command.
-func AppendDevice(b []byte, d *Device, extended bool) []byte {
+// appendDevice appends the answer to QUERY_DEVICE, or to the extended command.
+func appendDevice(b []byte, d *Device, extended bool) []byte {
 	n := deviceLen
 	if extended {
 		n = deviceExLen
@@ -101,8 +101,8 @@ func (o *Paging) put(b []byte) {
 	}
 }
 
-// AppendPort appends the answer to QUERY_PORT for an active port with a table of gids GIDs.
-func AppendPort(b []byte, gids uint32) []byte {
+// appendPort appends the answer to QUERY_PORT for an active port with a table of gids GIDs.
+func appendPort(b []byte, gids uint32) []byte {
 	b, o := extend(b, 40)
 	const (
 		capIPBasedGIDs = 1 << 26
@@ -135,12 +135,12 @@ func AppendWords(b []byte, words ...uint32) []byte {
 	return b
 }
 
-// AppendExtension appends the additional fields of extended answers of CREATE_CQ, CREATE_QP and
+// appendExtension appends the additional fields of extended answers of CREATE_CQ, CREATE_QP and
 // MODIFY_QP: a mask, which is 0, and the length of the whole answer.
-func AppendExtension(b []byte) []byte { return AppendWords(b, 0, uint32(len(b))+8) }
+func appendExtension(b []byte) []byte { return AppendWords(b, 0, uint32(len(b))+8) }
 
-// AppendCreateQP appends the answer to CREATE_QP.
-func AppendCreateQP(b []byte, handle, qpn uint32, c Caps) []byte {
+// appendCreateQP appends the answer to CREATE_QP.
+func appendCreateQP(b []byte, handle, qpn uint32, c Caps) []byte {
 	b = AppendWords(b, handle, qpn)
 	b, o := extend(b, 24)
 	c.put(o)

@@ -77,18 +77,18 @@ func body(in []byte, extended bool, n int) ([]byte, error) {
 	return in, nil
 }
 
-// ParseHandle parses the input of a command without an answer whose only field is a handle:
+// parseHandle parses the input of a command without an answer whose only field is a handle:
 // DEALLOC_PD, DESTROY_AH, DEREG_MR, DEALLOC_MW.
-func ParseHandle(in []byte) (uint32, error) {
+func parseHandle(in []byte) (uint32, error) {
 	if len(in) < 4 {
 		return 0, ErrShort
 	}
 	return le.Uint32(in), nil
 }
 
-// ParseAnsweredHandle is ParseHandle for a command with an answer: DESTROY_CQ, DESTROY_QP,
+// parseAnsweredHandle is parseHandle for a command with an answer: DESTROY_CQ, DESTROY_QP,
 // DESTROY_SRQ, QUERY_QP, QUERY_SRQ.
-func ParseAnsweredHandle(in []byte) (uint32, error) {
+func parseAnsweredHandle(in []byte) (uint32, error) {
 	b, err := body(in, false, 4)
 	if err != nil {
 		return 0, err
@@ -96,8 +96,8 @@ func ParseAnsweredHandle(in []byte) (uint32, error) {
 	return le.Uint32(b), nil
 }
 
-// ParsePort parses the input of QUERY_PORT and returns the number of the port.
-func ParsePort(in []byte) (uint8, error) {
+// parsePort parses the input of QUERY_PORT and returns the number of the port.
+func parsePort(in []byte) (uint8, error) {
 	b, err := body(in, false, 1)
 	if err != nil {
 		return 0, err
@@ -142,8 +142,8 @@ const (
 	ReregAccess
 )
 
-// ParseRegMR parses the input of REG_MR.
-func ParseRegMR(in []byte) (m MemoryRegion, err error) {
+// parseRegMR parses the input of REG_MR.
+func parseRegMR(in []byte) (m MemoryRegion, err error) {
 	b, err := body(in, false, 32)
 	if err != nil {
 		return m, err
@@ -152,8 +152,8 @@ func ParseRegMR(in []byte) (m MemoryRegion, err error) {
 	return m, nil
 }
 
-// ParseReregMR parses the input of REREG_MR.
-func ParseReregMR(in []byte) (m MemoryRegion, err error) {
+// parseReregMR parses the input of REREG_MR.
+func parseReregMR(in []byte) (m MemoryRegion, err error) {
 	b, err := body(in, false, 40)
 	if err != nil {
 		return m, err
@@ -174,8 +174,8 @@ type MemoryWindow struct {
 	Type uint8 // 1 or 2
 }
 
-// ParseAllocMW parses the input of ALLOC_MW.
-func ParseAllocMW(in []byte) (w MemoryWindow, err error) {
+// parseAllocMW parses the input of ALLOC_MW.
+func parseAllocMW(in []byte) (w MemoryWindow, err error) {
 	b, err := body(in, false, 8)
 	if err != nil {
 		return w, err
@@ -192,8 +192,8 @@ type CQ struct {
 	Flags      uint32 // of the extended command
 }
 
-// ParseCreateCQ parses the input of CREATE_CQ.
-func ParseCreateCQ(in []byte, extended bool) (c CQ, err error) {
+// parseCreateCQ parses the input of CREATE_CQ.
+func parseCreateCQ(in []byte, extended bool) (c CQ, err error) {
 	n := 24
 	if extended {
 		n = 32
@@ -209,8 +209,8 @@ func ParseCreateCQ(in []byte, extended bool) (c CQ, err error) {
 	return c, nil
 }
 
-// ParseResizeCQ parses the input of RESIZE_CQ.
-func ParseResizeCQ(in []byte) (handle, cqe uint32, err error) {
+// parseResizeCQ parses the input of RESIZE_CQ.
+func parseResizeCQ(in []byte) (handle, cqe uint32, err error) {
 	b, err := body(in, false, 8)
 	if err != nil {
 		return 0, 0, err
@@ -218,8 +218,8 @@ func ParseResizeCQ(in []byte) (handle, cqe uint32, err error) {
 	return le.Uint32(b), le.Uint32(b[4:]), nil
 }
 
-// ParseReqNotify parses the input of REQ_NOTIFY_CQ.
-func ParseReqNotify(in []byte) (handle uint32, solicitedOnly bool, err error) {
+// parseReqNotify parses the input of REQ_NOTIFY_CQ.
+func parseReqNotify(in []byte) (handle uint32, solicitedOnly bool, err error) {
 	if len(in) < 8 {
 		return 0, false, ErrShort
 	}
@@ -234,8 +234,8 @@ type SRQ struct {
 	Limit         uint32
 }
 
-// ParseCreateSRQ parses the input of CREATE_SRQ.
-func ParseCreateSRQ(in []byte) (s SRQ, err error) {
+// parseCreateSRQ parses the input of CREATE_SRQ.
+func parseCreateSRQ(in []byte) (s SRQ, err error) {
 	b, err := body(in, false, 24)
 	if err != nil {
 		return s, err
@@ -244,6 +244,9 @@ func ParseCreateSRQ(in []byte) (s SRQ, err error) {
 		UserHandle: le.Uint64(b), PD: le.Uint32(b[8:]), MaxWR: le.Uint32(b[12:]), MaxSGE: le.Uint32(b[16:]), Limit: le.Uint32(b[20:]),
 	}, nil
 }
+
+// An SRQState is the answer to QUERY_SRQ.
+type SRQState struct{ MaxWR, MaxSGE, Limit uint32 }
 
 // A SRQChange is the input of MODIFY_SRQ.
 type SRQChange struct {
@@ -259,25 +262,25 @@ const (
 	SRQLimit
 )
 
-// ParseModifySRQ parses the input of MODIFY_SRQ.
-func ParseModifySRQ(in []byte) (c SRQChange, err error) {
+// parseModifySRQ parses the input of MODIFY_SRQ.
+func parseModifySRQ(in []byte) (c SRQChange, err error) {
 	if len(in) < 16 {
 		return c, ErrShort
 	}
 	return SRQChange{le.Uint32(in), le.Uint32(in[4:]), le.Uint32(in[8:]), le.Uint32(in[12:])}, nil
 }
 
-// ParseModifySRQDriver parses the data that rxe's provider adds to MODIFY_SRQ: the address in the
+// parseModifySRQDriver parses the data that rxe's provider adds to MODIFY_SRQ: the address in the
 // program for the Mapping of a ring of another size.
-func ParseModifySRQDriver(in []byte) (addr uint64, err error) {
+func parseModifySRQDriver(in []byte) (addr uint64, err error) {
 	if len(in) < 8 {
 		return 0, ErrShort
 	}
 	return le.Uint64(in), nil
 }
 
-// ParseCreateAH parses the input of CREATE_AH. The address of an AH is its DGID.
-func ParseCreateAH(in []byte) (pd uint32, a Address, err error) {
+// parseCreateAH parses the input of CREATE_AH. The address of an AH is its DGID.
+func parseCreateAH(in []byte) (pd uint32, a Address, err error) {
 	b, err := body(in, false, 48)
 	if err != nil {
 		return 0, a, err

@@ -59,8 +59,16 @@ type QP struct {
 	Flags               uint32 // of the extended command
 }
 
-// ParseCreateQP parses the input of CREATE_QP.
-func ParseCreateQP(in []byte, extended bool) (q QP, err error) {
+// A CreatedQP is the answer to CREATE_QP. The rings are at SQ and RQ. The size of RQ is 0 if the QP
+// has an SRQ.
+type CreatedQP struct {
+	Handle, Num uint32
+	Caps        Caps // what it has, at least what was asked for
+	SQ, RQ      Mapping
+}
+
+// parseCreateQP parses the input of CREATE_QP.
+func parseCreateQP(in []byte, extended bool) (q QP, err error) {
 	n := 48
 	if extended {
 		n = 56
@@ -206,9 +214,9 @@ type Change struct {
 	To     Attributes
 }
 
-// ParseModifyQP parses the input of MODIFY_QP, extended or not: the fields begin at the same place,
+// parseModifyQP parses the input of MODIFY_QP, extended or not: the fields begin at the same place,
 // because the command itself has no answer.
-func ParseModifyQP(in []byte) (c Change, err error) {
+func parseModifyQP(in []byte) (c Change, err error) {
 	if len(in) < 110 {
 		return c, ErrShort
 	}
@@ -327,12 +335,19 @@ func (c *Change) Allowed(q QPType, from State) bool {
 	return ok && got&t.need == t.need && got&^(t.need|t.may) == 0
 }
 
-// AppendQueryQP appends the answer to QUERY_QP.
-func AppendQueryQP(b []byte, a *Attributes, c Caps, signalAll bool) []byte {
+// A QPState is the answer to QUERY_QP.
+type QPState struct {
+	Attributes
+	Caps      Caps
+	SignalAll bool
+}
+
+// appendQueryQP appends the answer to QUERY_QP.
+func appendQueryQP(b []byte, a *QPState) []byte {
 	b, o := extend(b, 128)
 	a.Address.put(o)
 	a.AltAddress.put(o[addressLen:])
-	c.put(o[64:])
+	a.Caps.put(o[64:])
 	le.PutUint32(o[84:], a.QKey)
 	le.PutUint32(o[88:], a.RQPSN)
 	le.PutUint32(o[92:], a.SQPSN)
@@ -346,7 +361,7 @@ func AppendQueryQP(b []byte, a *Attributes, c Caps, signalAll bool) []byte {
 	if a.Draining {
 		o[112] = 1
 	}
-	if signalAll {
+	if a.SignalAll {
 		o[122] = 1
 	}
 	return b

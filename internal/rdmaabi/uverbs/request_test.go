@@ -21,11 +21,11 @@ func TestRequests(t *testing.T) {
 		parse func(b []byte) (any, error)
 		want  any
 	}{
-		{"REG_MR", mr.AppendTo(nil), func(b []byte) (any, error) { return ParseRegMR(b) }, mr},
-		{"CREATE_CQ", cq.AppendTo(nil), func(b []byte) (any, error) { return ParseCreateCQ(b, false) }, cq},
-		{"CREATE_QP", qp.AppendTo(nil), func(b []byte) (any, error) { return ParseCreateQP(b, false) }, qp},
-		{"MODIFY_QP", change.AppendTo(nil), func(b []byte) (any, error) { return ParseModifyQP(b) }, change},
-		{"DESTROY_QP", AppendAnswered(nil, 7, 0), func(b []byte) (any, error) { return ParseAnsweredHandle(b) }, uint32(7)},
+		{"REG_MR", mr.AppendTo(nil), func(b []byte) (any, error) { return parseRegMR(b) }, mr},
+		{"CREATE_CQ", cq.AppendTo(nil), func(b []byte) (any, error) { return parseCreateCQ(b, false) }, cq},
+		{"CREATE_QP", qp.AppendTo(nil), func(b []byte) (any, error) { return parseCreateQP(b, false) }, qp},
+		{"MODIFY_QP", change.AppendTo(nil), func(b []byte) (any, error) { return parseModifyQP(b) }, change},
+		{"DESTROY_QP", AppendAnswered(nil, 7, 0), func(b []byte) (any, error) { return parseAnsweredHandle(b) }, uint32(7)},
 	} {
 		if got, err := tt.parse(tt.in); err != nil || !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s: %+v, %v, want %+v", tt.desc, got, err, tt.want)
@@ -138,11 +138,11 @@ func TestWorkRequests(t *testing.T) {
 
 func TestProgramParses(t *testing.T) {
 	d := Device{GUID: [8]byte{1}, MaxMRSize: 1 << 40, MaxQP: 1, MaxQPWR: 2, Caps: 3, MaxSGE: 4, MaxReadSGE: 13, Atomics: 14, MaxCQ: 5, MaxCQE: 6, MaxMR: 7, MaxPD: 8, MaxRead: 9, VendorID: 10, PartID: 11, Hardware: 12}
-	if got, err := ParseDevice(AppendDevice(nil, &d, false)); err != nil || got != d {
+	if got, err := ParseDevice(appendDevice(nil, &d, false)); err != nil || got != d {
 		t.Errorf("device %+v, %v, want %+v", got, err, d)
 	}
 	c := Caps{1, 2, 3, 4, 5}
-	if handle, qpn, got, err := ParseCreatedQP(AppendCreateQP(nil, 7, 8, c)); err != nil || handle != 7 || qpn != 8 || got != c {
+	if handle, qpn, got, err := ParseCreatedQP(appendCreateQP(nil, 7, 8, c)); err != nil || handle != 7 || qpn != 8 || got != c {
 		t.Errorf("QP %d %d %+v, %v", handle, qpn, got, err)
 	}
 	m := Mapping{4096, 8192}
@@ -161,7 +161,7 @@ func TestProgramParses(t *testing.T) {
 
 // FuzzAnswers: no answer makes a parser panic.
 func FuzzAnswers(f *testing.F) {
-	f.Add(AppendDevice(nil, &Device{}, false))
+	f.Add(appendDevice(nil, &Device{}, false))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var x, y uint32
 		_ = ParseWords(b, &x, &y)
