@@ -37,7 +37,7 @@ var (
 	_ tcpLike = (*extsock.Conn)(nil)
 )
 
-// kind says what a program can tell of an error.
+// kind returns what a program can learn from an error.
 func kind(err error) string {
 	if err == nil {
 		return "nil"
@@ -73,7 +73,7 @@ func kind(err error) string {
 	return b.String()
 }
 
-// abuses are what programs do to connections, and what comes of each call.
+// abuses are unusual uses of connections, with the results of their calls.
 var abuses = []struct {
 	desc string
 	do   func(c tcpLike, peer tcpLike) []error
@@ -197,7 +197,7 @@ var abuses = []struct {
 	}},
 }
 
-// during runs f while a Read waits and returns what came of that.
+// during runs f while a Read waits, and returns the results of both.
 func during(c tcpLike, f func()) []error {
 	ended := make(chan error, 1)
 	go func() { _, err := c.Read(make([]byte, 1)); ended <- err }()
@@ -212,15 +212,15 @@ func counts(n, want int) error {
 	return nil
 }
 
-// beside are the two ends of a connection. The second one is the peer.
+// beside returns the two ends of a connection. The second one is the peer.
 func beside(t *testing.T) (a, b *net.TCPConn) {
 	x, y := kernelStreams(t)
 	t.Cleanup(func() { x.Close(); y.Close() })
 	return x.(*net.TCPConn), y.(*net.TCPConn)
 }
 
-// TestErrorsAreThoseOfTCP does the same to a *net.TCPConn and to a Conn, in TCP mode and in DDP
-// mode.
+// TestErrorsAreThoseOfTCP makes the same calls on a *net.TCPConn and on a Conn, in TCP mode and in
+// DDP mode, and compares the errors.
 func TestErrorsAreThoseOfTCP(t *testing.T) {
 	over := func(initiator bool, cfg *extsock.Config) func(t *testing.T) (c, peer tcpLike) {
 		return func(t *testing.T) (c, peer tcpLike) {
@@ -246,10 +246,10 @@ func TestErrorsAreThoseOfTCP(t *testing.T) {
 		"DDP mode":                     inDDP(extsock.Config{}),
 		"DDP mode, without rendezvous": inDDP(extsock.Config{Crossover: -1}),
 	}
-	// What differs in DDP mode, and what it is instead. PORTING.md has a table for programs.
+	// These results differ in DDP mode. PORTING.md has a table for programs.
 	differs := map[string]string{
 		"settings, call 0":         "ErrUnsupported; Timeout() false; OpError file; ", // File: another process can't go on with the connection
-		"the peer's reset, call 4": "nil",                                             // CloseWrite: Linux's has no connection to end
+		"the peer's reset, call 4": "nil",                                             // CloseWrite: in Linux there is no connection left to end
 	}
 	if on.device != nil { // TCP is the device's
 		unsupported := "ErrUnsupported; Timeout() false; OpError "

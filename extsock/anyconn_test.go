@@ -30,8 +30,8 @@ func tlsStreams(t testing.TB) (client, server net.Conn) {
 	return tls.Client(a, c), tls.Server(b, s)
 }
 
-// tlsConfigs makes a certificate for a server named peer or at fe80::1, and what both ends need to
-// use it.
+// tlsConfigs makes a certificate for a server named peer or at fe80::1, and the configurations of
+// both ends that use it.
 func tlsConfigs(t testing.TB) (client, server *tls.Config) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -76,9 +76,9 @@ func (c *slowConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// TestCloseWaitsForTheSendBuffer: where TCP is below a send buffer of the process, Close returns
-// when that is empty, in either mode, or else a program that ends behind Close would lose what it
-// has written.
+// TestCloseWaitsForTheSendBuffer: if the process has a send buffer above TCP, Close returns when
+// that buffer is empty, in either mode. Otherwise a program that ends after Close would lose what
+// it has written.
 func TestCloseWaitsForTheSendBuffer(t *testing.T) {
 	for _, ddp := range []bool{false, true} {
 		t.Run(fmt.Sprintf("DDP mode %t", ddp), func(t *testing.T) {
@@ -126,8 +126,8 @@ func TestCloseWaitsForTheSendBuffer(t *testing.T) {
 	}
 }
 
-// TestCloseDoesNotWaitForNobody: after SetLinger(0) Close waits for no peer, and without it until
-// CloseTimeout is over, and says that octets are lost.
+// TestCloseDoesNotWaitForNobody: after SetLinger(0), Close does not wait for the peer. Without it,
+// Close waits until CloseTimeout is over, and says that octets are lost.
 func TestCloseDoesNotWaitForNobody(t *testing.T) {
 	for _, abortive := range []bool{false, true} {
 		bubble(t, func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestCloseDoesNotWaitForNobody(t *testing.T) {
 				t.Fatal(err)
 			}
 			if abortive {
-				_ = c.SetLinger(0) // a pipe has none; the wish counts
+				_ = c.SetLinger(0) // a pipe does not have this setting, but Close must heed it
 			}
 			begin := time.Now()
 			err := c.Close()

@@ -20,7 +20,7 @@ import (
 
 // This file tests the backlog in front of AcceptDDP, together with Config.MaxHalfOpen.
 
-// silentPeers dials n connections that say nothing.
+// silentPeers dials count connections that send nothing.
 func silentPeers(t *testing.T, n *simtoe.Network, count int) []net.Conn {
 	t.Helper()
 	var peers []net.Conn
@@ -44,7 +44,7 @@ func isOpen(c net.Conn) bool {
 	return errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-// keptOf checks that, of peers, the last want still have a connection, and no other ones.
+// keptOf checks that exactly the last want of the peers still have a connection.
 func keptOf(t *testing.T, peers []net.Conn, want int) {
 	t.Helper()
 	for i, p := range peers {
@@ -55,9 +55,9 @@ func keptOf(t *testing.T, peers []net.Conn, want int) {
 	}
 }
 
-// TestSilentPeersShutNobodyOut: however many peers say nothing, a server that calls AcceptDDP gets
-// the honest one at once, whether AcceptDDP or the silent peers come first. Beyond MaxHalfOpen the
-// oldest silent peers go.
+// TestSilentPeersShutNobodyOut: however many peers are silent, a server that calls AcceptDDP gets
+// the honest peer at once, whether AcceptDDP or the silent peers come first. Beyond MaxHalfOpen,
+// the oldest silent connections are closed.
 func TestSilentPeersShutNobodyOut(t *testing.T) {
 	for _, startup := range bySelf {
 		for _, first := range []string{"AcceptDDP", "the silent peers", "the honest peer"} {
@@ -115,8 +115,8 @@ func TestSilentPeersShutNobodyOut(t *testing.T) {
 	}
 }
 
-// TestSilentPeersWithoutDeadlines: a stream that has no deadlines is closed, too, when its place
-// goes to another one.
+// TestSilentPeersWithoutDeadlines: a stream without deadlines is also closed when its place goes to
+// another connection.
 func TestSilentPeersWithoutDeadlines(t *testing.T) {
 	for _, startup := range bySelf {
 		bubble(t, func(t *testing.T) {
@@ -162,7 +162,7 @@ func closeNext(t *testing.T, l *extsock.Listener) {
 	}
 }
 
-// lateRequest makes DDP connections of peers that were silent. It returns how many have failed.
+// lateRequest lets peers that were silent enter DDP mode. It returns how many have failed.
 func lateRequest(t *testing.T, peers []net.Conn) (failed *atomic.Int64) {
 	failed = new(atomic.Int64)
 	for _, p := range peers {
@@ -177,8 +177,8 @@ func lateRequest(t *testing.T, peers []net.Conn) (failed *atomic.Int64) {
 	return failed
 }
 
-// TestRequestsWaitForASeat: if many silent peers send their Requests at last, and the program does
-// not call AcceptDDP, 128 of them enter DDP mode. The others do so when the program takes
+// TestRequestsWaitForASeat: if many silent peers finally send their Requests, and the program does
+// not call AcceptDDP, 128 of them enter DDP mode. The others enter it as the program takes
 // connections, in the order in which they asked, and no later silent peer takes their place.
 func TestRequestsWaitForASeat(t *testing.T) {
 	for _, startup := range bySelf {
@@ -252,8 +252,8 @@ func TestCloseWithoutSeats(t *testing.T) {
 }
 
 // TestAcceptTakesConnectionsWithoutSeats: a program that calls Accept after AcceptDDP gets all
-// connections in the order in which they came: those that are silent, that wait for a seat, that
-// are in DDP mode, and then those that are plain TCP.
+// connections in the order in which they came: silent ones, ones that wait for a seat, ones in DDP
+// mode, and finally plain TCP.
 func TestAcceptTakesConnectionsWithoutSeats(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		l, n := simListener(t, extsock.Config{Startup: extsock.StartupPrefer})
@@ -300,8 +300,8 @@ func TestAcceptTakesConnectionsWithoutSeats(t *testing.T) {
 }
 
 // TestBacklogInAnyOrder: silent, plain and honest peers come, and Accept and AcceptDDP are called,
-// in a random order. The backlog keeps its limit, and in the end it is empty. No honest peer is
-// lost that was never among too many half-open ones.
+// in a random order. The backlog keeps its limit, and in the end it is empty. An honest peer is
+// lost only if it was among too many half-open connections.
 func TestBacklogInAnyOrder(t *testing.T) {
 	for seed := range testmode.Rounds(20, 4) {
 		bubble(t, func(t *testing.T) {

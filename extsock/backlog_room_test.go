@@ -6,8 +6,8 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// TestBacklogRoom: a Listener that shares its connections with another process accepts one for each
-// call that waits, and no more. Any other accepts until all seats are taken.
+// TestBacklogRoom: a Listener that shares its connections with another process accepts one
+// connection for each call that waits. Any other Listener accepts until all seats are taken.
 func TestBacklogRoom(t *testing.T) {
 	for _, tt := range []struct {
 		shared        bool

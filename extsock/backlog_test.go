@@ -20,10 +20,10 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// bySelf are the ways in which a Listener starts connections up.
+// bySelf are the values of Startup with which a Listener runs startup itself.
 var bySelf = []extsock.Startup{extsock.StartupPrefer, extsock.StartupRequire}
 
-// startups runs f in a bubble for each of them, with a Listener at "sim:1".
+// startups runs f in a bubble for each of bySelf, with a Listener at "sim:1".
 func startups(t *testing.T, f func(t *testing.T, l *extsock.Listener, n *simtoe.Network, cfg *extsock.Config)) {
 	for _, s := range bySelf {
 		t.Run(fmt.Sprint("startup ", s), func(t *testing.T) {
@@ -78,7 +78,8 @@ func TestDialBeforeAccept(t *testing.T) {
 	})
 }
 
-// TestAcceptDoesNotWait for a silent peer: neither the one that it hands out nor another one.
+// TestAcceptDoesNotWait: Accept waits for no silent peer, neither that of the connection that it
+// returns nor another one.
 func TestAcceptDoesNotWait(t *testing.T) {
 	startups(t, func(t *testing.T, l *extsock.Listener, n *simtoe.Network, cfg *extsock.Config) {
 		begin := time.Now()
@@ -101,7 +102,8 @@ func TestAcceptDoesNotWait(t *testing.T) {
 }
 
 // TestServerSpeaksFirst: with StartupPrefer, and no SniffTimeout, a server that writes first
-// reaches a plain client that waits for that, and then reads all of what the client says.
+// reaches a plain client that waits for the server, and then reads everything that the client
+// sends.
 func TestServerSpeaksFirst(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		l, n := simListener(t, extsock.Config{Startup: extsock.StartupPrefer})
@@ -128,8 +130,8 @@ func TestServerSpeaksFirst(t *testing.T) {
 	})
 }
 
-// TestFailedStartupIsNotAccepted: the program never sees a connection of which startup has failed;
-// if it has the connection already, each call says what has failed.
+// TestFailedStartupIsNotAccepted: Accept never returns a connection whose startup has failed. If
+// the program has the connection already, each call says what has failed.
 func TestFailedStartupIsNotAccepted(t *testing.T) {
 	for _, tt := range []struct {
 		startup extsock.Startup
@@ -139,7 +141,7 @@ func TestFailedStartupIsNotAccepted(t *testing.T) {
 		{extsock.StartupRequire, "GET / HTTP/1.1\r\n", extsock.ErrNotMPA},
 		{extsock.StartupRequire, "", context.DeadlineExceeded},
 		{extsock.StartupPrefer, mpaKey + "\x40\x01\xff\xff", nil},
-		{extsock.StartupPrefer, mpaKey[:7], nil}, // plain TCP, for all that is known, so it is accepted
+		{extsock.StartupPrefer, mpaKey[:7], nil}, // it may be plain TCP, so it is accepted
 	} {
 		t.Run(fmt.Sprintf("startup %d, %q", tt.startup, tt.sent), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -173,7 +175,7 @@ func TestFailedStartupIsNotAccepted(t *testing.T) {
 	}
 }
 
-// delayed is a network in which octets take their time.
+// delayed returns a Listener in a network with a delay.
 func delayed(t *testing.T, cfg extsock.Config) (*extsock.Listener, *extsock.Config) {
 	t.Helper()
 	n := simtoe.New(simtoe.Config{Delay: 100 * time.Millisecond})
@@ -186,9 +188,9 @@ func delayed(t *testing.T, cfg extsock.Config) (*extsock.Listener, *extsock.Conf
 	return l, &cfg
 }
 
-// TestAcceptAndClose: a connection that the server accepts and closes, before its peer's Request is
-// there or after it, is one that was accepted and closed for the peer, too: the one connection that
-// it dials comes about, and ends.
+// TestAcceptAndClose: if the server accepts a connection and closes it, before or after the peer's
+// Request has arrived, the peer sees the same: its Dial succeeds with one connection, which then
+// ends.
 func TestAcceptAndClose(t *testing.T) {
 	for _, s := range bySelf {
 		for _, wait := range []time.Duration{0, 50 * time.Millisecond, time.Minute} {
@@ -237,8 +239,8 @@ func TestAcceptAndClose(t *testing.T) {
 	}
 }
 
-// TestAcceptAndCloseOfAPlainPeer: the end reaches a peer that says nothing after a second, one that
-// has said something at once, and as a reset: what it has said was not read.
+// TestAcceptAndCloseOfAPlainPeer: the end of the connection reaches a silent peer after a second. A
+// peer that has sent something gets a reset at once, because its bytes were not read.
 func TestAcceptAndCloseOfAPlainPeer(t *testing.T) {
 	for _, sent := range []string{"", "GET /"} {
 		bubble(t, func(t *testing.T) {
@@ -261,8 +263,8 @@ func TestAcceptAndCloseOfAPlainPeer(t *testing.T) {
 	}
 }
 
-// TestListenerCloseResets: connections that nobody has accepted are reset, in whatever state they
-// are, and none comes out of Accept.
+// TestListenerCloseResets: connections that were not accepted are reset, whatever their state, and
+// Accept returns none of them.
 func TestListenerCloseResets(t *testing.T) {
 	startups(t, func(t *testing.T, l *extsock.Listener, n *simtoe.Network, cfg *extsock.Config) {
 		c, err := extsock.Dial("sim", "sim:1", cfg)
@@ -294,8 +296,8 @@ func TestListenerCloseResets(t *testing.T) {
 	})
 }
 
-// TestListenerDeadline: Accept obeys it, also if it is moved meanwhile; a passed one hides what has
-// come, as TCP's.
+// TestListenerDeadline: Accept obeys its deadline, even if the deadline moves meanwhile. A deadline
+// that has passed hides connections that have come, as over TCP.
 func TestListenerDeadline(t *testing.T) {
 	startups(t, func(t *testing.T, l *extsock.Listener, n *simtoe.Network, cfg *extsock.Config) {
 		begin := time.Now()
@@ -325,8 +327,8 @@ func TestListenerDeadline(t *testing.T) {
 	})
 }
 
-// TestListenerOfTheSystem: a Listener over the operating system's TCP has its socket, in either way
-// of startup.
+// TestListenerOfTheSystem: a Listener over the operating system's TCP gives access to its socket,
+// with each value of Startup.
 func TestListenerOfTheSystem(t *testing.T) {
 	for _, s := range append(bySelf, extsock.StartupOff) {
 		l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: s})
@@ -383,7 +385,7 @@ func TestFileSharesTheListener(t *testing.T) {
 				t.Helper()
 				prototest.Wait(t, fmt.Sprint("Accepts = ", want), func() bool { return extsock.Accepts(l) == want })
 			}
-			accepts(true) // as it does until File
+			accepts(true) // as before File
 			f, err := l.File()
 			if err != nil {
 				t.Fatal(err)
@@ -457,8 +459,8 @@ func TestFileSharesTheListener(t *testing.T) {
 	}
 }
 
-// TestBacklogIsBounded: of many connections that nobody accepts so many are started up, and the
-// others as soon as some have been accepted.
+// TestBacklogIsBounded: of many connections that are not accepted, BacklogSize are started up, and
+// the others as soon as some have been accepted.
 func TestBacklogIsBounded(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const more = 10
@@ -503,8 +505,8 @@ func (l *failing) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// TestAcceptSaysWhatFails below: each error once, and then what comes. A listener that is closed
-// from below ends Accept.
+// TestAcceptSaysWhatFails: Accept returns each error of the listener below once, and then goes on.
+// If the listener below is closed, Accept ends.
 func TestAcceptSaysWhatFails(t *testing.T) {
 	below, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -535,8 +537,8 @@ func TestAcceptSaysWhatFails(t *testing.T) {
 	}
 }
 
-// TestStartupIsTheProgramsOwn: with JudgeRequests, and where the program posts receive buffers to
-// each connection, a Listener starts nothing up.
+// TestStartupIsTheProgramsOwn: with JudgeRequests, or if the program posts receive buffers to each
+// connection, a Listener runs no startup.
 func TestStartupIsTheProgramsOwn(t *testing.T) {
 	for _, desc := range []string{"JudgeRequests", "RecvCQ"} {
 		for _, s := range bySelf {
@@ -632,8 +634,8 @@ func TestDialRemembersNoMore(t *testing.T) {
 	})
 }
 
-// TestAcceptAfterClose says so, also where a deadline has passed: a server that polls with
-// deadlines would never end.
+// TestAcceptAfterClose: Accept returns net.ErrClosed even if its deadline has passed. Otherwise a
+// server that polls with deadlines would never end.
 func TestAcceptAfterClose(t *testing.T) {
 	startups(t, func(t *testing.T, l *extsock.Listener, n *simtoe.Network, cfg *extsock.Config) {
 		l.SetDeadline(time.Now().Add(-time.Second))
@@ -644,8 +646,8 @@ func TestAcceptAfterClose(t *testing.T) {
 	})
 }
 
-// TestFailedStartupIsSaid by each call that needs the connection, until Close, and not that the
-// connection is closed.
+// TestFailedStartupIsSaid: each call that needs the connection returns the error of startup until
+// Close, and not net.ErrClosed.
 func TestFailedStartupIsSaid(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		l, n := simListener(t, extsock.Config{Startup: extsock.StartupRequire})

@@ -18,11 +18,11 @@ import (
 	"github.com/rddp/rddp/toe/verbs"
 )
 
-// deviceFlag has TestBehavior use an RDMA device.
+// deviceFlag makes TestBehavior use an RDMA device.
 var deviceFlag = flag.String("device", "", "the RDMA device of TestBehavior, NAME@ADDRESS, such as siw0@10.0.2.15; without NAME it is the first one")
 
-// behaviors are tests of what a program sees of a connection, wherever it runs: simPair and tcpPair
-// make their connections, of which they use nothing that no device has.
+// behaviors are tests of what a program sees of a connection, in process or on a device. Their
+// connections come from simPair and tcpPair, and they use only what devices have.
 //
 // The others stay in process, for one of these reasons:
 //   - they look at the wire: FPDUs, segments, startup frames, Terminates, Markers, TLS, taps and
@@ -31,18 +31,18 @@ var deviceFlag = flag.String("device", "", "the RDMA device of TestBehavior, NAM
 //   - they look inside the driver: who receives, credits, grants, rendezvous, put-off sends,
 //     memory, allocations, counters and goroutines (role, window, recvwindow, grant, rendezvous,
 //     putoff, pause, burst, memory, stats)
-//   - they have a stream of their own, which stalls, is cut, or has no deadlines (gate, plainConn,
+//   - they use a special stream, which stalls, is cut, or has no deadlines (gate, plainConn,
 //     simtoe's Cut)
-//   - they use what no device has, which TestWithoutDevice is about: the program's own Work
-//     Requests and CompletionQueues, memory of Go's heap, Windows, SRQs, Domains, RSockets,
-//     StartupPrefer and StartupOff, IdleTimeout and WriteTimeout
-//   - they are about message mode where a device differs, as docs/devices.md says: a message is as
-//     long as RecvSize at most, and a reset is io.EOF
+//   - they use what no device has, as TestWithoutDevice does: the program's own Work Requests and
+//     CompletionQueues, memory of Go's heap, Windows, SRQs, Domains, RSockets, StartupPrefer and
+//     StartupOff, IdleTimeout and WriteTimeout
+//   - they test message mode where a device differs, as docs/devices.md says: a message has at most
+//     RecvSize bytes, and a reset is io.EOF
 var behaviors = []struct {
 	name string
 	test func(t *testing.T)
-	// bubble tests look at the clock or wait until nothing moves, so they run only where time can
-	// stand still.
+	// bubble says that the test looks at the clock or waits until nothing moves, so it runs only in
+	// a bubble.
 	bubble bool
 }{
 	{"nettest", behaviorOfNetConn, false},
@@ -65,8 +65,8 @@ var behaviors = []struct {
 	{"ErrorsAreThoseOfTCP", TestErrorsAreThoseOfTCP, false},
 }
 
-// on is where simPair and tcpPair make connections. Only TestBehavior changes it, which is not
-// parallel.
+// on says where simPair and tcpPair make connections. Only TestBehavior, which is not parallel,
+// changes it.
 var on engineOfTest
 
 // An engineOfTest makes connections on a device, or in process if it is zero.
@@ -77,8 +77,8 @@ type engineOfTest struct {
 	last    toe.Backend        // that of the newest pair
 }
 
-// TestBehavior runs the tests of behaviors with connections on either kind of simulated device, or
-// on that of the flag -device.
+// TestBehavior runs the tests of behaviors with connections on each kind of simulated device, or on
+// the device of the flag -device.
 func TestBehavior(t *testing.T) {
 	defer func() { on = engineOfTest{} }()
 	if *deviceFlag != "" {

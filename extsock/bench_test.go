@@ -19,9 +19,9 @@ import (
 )
 
 // BenchmarkNextToTCP measures against plain Go TCP: loopback, one connection, two processes. Each
-// iteration is one round of TCP and one of rddp, so that both meet the same machine; the metrics
-// are medians over the rounds, x-tcp of the rounds' own ratios: rddp's throughput over TCP's for
-// write, stream and short, and rddp's time over TCP's for pingpong.
+// iteration is one round of TCP and one of rddp, so that both meet the same machine. The metrics
+// are medians over the rounds. x-tcp is the median of the ratios of the rounds: rddp's throughput
+// divided by TCP's for write, stream and short, and rddp's time divided by TCP's for pingpong.
 func BenchmarkNextToTCP(b *testing.B) {
 	peer := startBenchPeer(b)
 	for _, crc := range []bool{true, false} {
@@ -67,8 +67,8 @@ func latency(b *testing.B, tcp, own func(count, size int) error) {
 	b.ReportMetric(ratio, "x-tcp")
 }
 
-// rounds runs both jobs in every iteration and returns the median time of each, in seconds, and of
-// own's over tcp's.
+// rounds runs both jobs in every iteration. It returns the median time of each in seconds, and the
+// median of own's time divided by tcp's.
 func rounds(b *testing.B, total, size int, tcp, own func(total, size int) error) (t, o, ratio float64) {
 	var ts, os, ratios []float64
 	for b.Loop() {
@@ -94,8 +94,8 @@ func median(f []float64) float64 {
 // benchDepth is the number of Work Requests under way at once.
 const benchDepth = 16
 
-// A benchPeer is where the other process listens: plain TCP, and with and without CRC for verbs and
-// for the byte stream.
+// A benchPeer has the addresses at which the other process listens: for plain TCP, and with and
+// without CRC for verbs and for the byte stream.
 type benchPeer struct {
 	tcp           string
 	verbs, stream map[bool]string // by CRC
@@ -168,7 +168,7 @@ func serveBench(l net.Listener, serve func(net.Conn) error) {
 	}
 }
 
-// What a plain connection is to be used for: each job begins with a head of kind(8), total(8) and
+// The kinds of jobs on a plain connection. Each job begins with a head of kind(8), total(8) and
 // size(8).
 const (
 	benchBulk  = iota // total octets come, and are read size at a time into the places of a ring, as RDMA Writes land
@@ -339,7 +339,7 @@ func newVerbsJob(b *testing.B, p benchPeer, crc bool) *verbsJob {
 	return j
 }
 
-// write is RDMA Writes into the peer's ring, benchDepth under way at once, and a message behind
+// write does RDMA Writes into the peer's ring, benchDepth at a time, and sends a message behind
 // them.
 func (j *verbsJob) write(total, size int) error {
 	ctx := context.Background()
@@ -377,7 +377,7 @@ func (j *verbsJob) write(total, size int) error {
 	return j.pingPong(1, 64)
 }
 
-// pingPong is one Send there and one back, count times.
+// pingPong sends a message and waits for the answer, count times.
 func (j *verbsJob) pingPong(count, size int) error {
 	for range count {
 		if _, err := j.c.Write(j.source[:size]); err != nil {

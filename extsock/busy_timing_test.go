@@ -21,9 +21,9 @@ var computed int
 var busyConfig = extsock.Config{Startup: extsock.StartupRequire}
 
 // TestOperationsOfABusyProgram: a program was idle, gets a message, answers it, and computes. The
-// peer's operation does not wait for the end of that. The program is a process of its own, because
-// every other goroutine would help: the runtime of an idle process rests too, and what wakes it for
-// the message need not be enough for what comes then.
+// peer's operation does not wait until the program has computed. The program is a process of its
+// own, because any other goroutine would help: the runtime of an idle process rests too, and being
+// woken for the message may not be enough for the operation that follows.
 func TestOperationsOfABusyProgram(t *testing.T) {
 	t.Run("a processor is free", func(t *testing.T) {
 		took := operateOnBusyProgram(t, "GOMAXPROCS=2", 0, 21)
@@ -36,7 +36,7 @@ func TestOperationsOfABusyProgram(t *testing.T) {
 	t.Run("no processor is free", func(t *testing.T) {
 		t.Log(operateOnBusyProgram(t, "GOMAXPROCS=1", 0, 10)) // the runtime takes the processor from the program every 10 ms
 	})
-	t.Run("after many messages with pauses", func(t *testing.T) { // then a thread waits for watches
+	t.Run("after many messages with pauses", func(t *testing.T) { // then a thread of the process waits for watches
 		for _, processors := range []string{"GOMAXPROCS=2", "GOMAXPROCS=1"} {
 			var took []time.Duration
 			for range 9 {
@@ -51,8 +51,8 @@ func TestOperationsOfABusyProgram(t *testing.T) {
 	})
 }
 
-// operateOnBusyProgram returns how long each of so many operations has taken. So many messages with
-// pauses have come before.
+// operateOnBusyProgram exchanges some messages with pauses, and then returns how long each of
+// rounds operations took. before is the number of messages.
 func operateOnBusyProgram(t *testing.T, processors string, before, rounds int) (took []time.Duration) {
 	t.Helper()
 	ctx := timeLimit(t)
@@ -98,8 +98,8 @@ func operateOnBusyProgram(t *testing.T, processors string, before, rounds int) (
 			if computes == 1 {
 				took = append(took, d)
 			}
-			// Now the peer rests longer than its runtime waits before it rests too, now it does
-			// not.
+			// The peer rests by turns longer and shorter than its runtime waits before it rests
+			// too.
 			time.Sleep([]time.Duration{15 * time.Millisecond, time.Millisecond}[i%2])
 		}
 	}

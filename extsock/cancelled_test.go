@@ -13,9 +13,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// heldUpPair is a Conn that may have one Read outstanding, and has: its peer does not answer. A
-// second one is queued behind it, and its time is over a second from now; what ends with it comes
-// from queued.
+// heldUpPair returns a Conn with an ORD of 1 and one Read outstanding, which its peer does not
+// answer. A second Read is queued behind it, with a deadline in a second; queued gets its error.
 func heldUpPair(t *testing.T) (p *rawPeer, c *extsock.Conn, queued chan error) {
 	t.Helper()
 	p, c = rawPair(t, extsock.Config{ORD: 1}, nil)
@@ -36,7 +35,7 @@ func heldUpPair(t *testing.T) (p *rawPeer, c *extsock.Conn, queued chan error) {
 }
 
 // TestCancelLetsTheNextGo: what is queued behind a Read that may not go out yet goes out as soon as
-// that one's time is over.
+// that Read's deadline passes.
 func TestCancelLetsTheNextGo(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, c, queued := heldUpPair(t)
@@ -61,8 +60,8 @@ func TestCancelLetsTheNextGo(t *testing.T) {
 	})
 }
 
-// TestCancelMakesRoom: operations whose time is over make room in the send queue, for Post and for
-// an operation that waits for room, although one before them goes on.
+// TestCancelMakesRoom: operations whose deadline passes make room in the send queue, for Post and
+// for an operation that waits for room, although an operation before them goes on.
 func TestCancelMakesRoom(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{ORD: 1, SendDepth: 3}, nil)
@@ -110,7 +109,7 @@ func TestCancelMakesRoom(t *testing.T) {
 	})
 }
 
-// TestCancelLetsCloseGo: Close waits for what is queued, and no longer.
+// TestCancelLetsCloseGo: Close waits no longer than until the queue is empty.
 func TestCancelLetsCloseGo(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, c, queued := heldUpPair(t)
@@ -129,9 +128,9 @@ func TestCancelLetsCloseGo(t *testing.T) {
 	})
 }
 
-// TestDeadlineBesideALongWrite: the time of a short operation is over while its octets are on their
-// way, and a long one of another caller has begun behind it. Only what is the short one's is
-// copied, and the connection lives on.
+// TestDeadlineBesideALongWrite: the deadline of a short operation passes while its octets are on
+// their way, and a long operation of another caller has begun behind it. Only the short one's
+// octets are copied, and the connection goes on.
 func TestDeadlineBesideALongWrite(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, c, queued := heldUpPair(t)
@@ -167,9 +166,9 @@ func TestDeadlineBesideALongWrite(t *testing.T) {
 	})
 }
 
-// TestCloseBehindAnUnansweredRead: what a long Write has sent is complete only behind a Read that
-// the peer does not answer. When the Write's time is over its end is not waited for, and Close
-// sends the end of the stream.
+// TestCloseBehindAnUnansweredRead: a long Write is complete only after an earlier Read, which the
+// peer does not answer. When the Write's deadline passes, nothing waits for its completion, and
+// Close sends the end of the stream.
 func TestCloseBehindAnUnansweredRead(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})

@@ -50,15 +50,15 @@ type captured struct {
 	fpdus   int
 	fillers int               // FPDUs that are made up
 	writes  map[string][]byte // by sender: the payload of its RDMA Writes, one after the other
-	sends   map[string][]byte // the same of Sends
+	sends   map[string][]byte // the same for Sends
 	records []dissect.Record
-	errors  []dissect.Record // those of them that tell of an error
+	errors  []dissect.Record // the records that report an error
 }
 
 // A place is where the next segment of a Send belongs.
 type place struct{ msn, mo uint32 }
 
-// decode is decodeWithErrors for a capture without any.
+// decode is decodeWithErrors for a capture without errors.
 func decode(t testing.TB, file []byte, crc bool) captured {
 	t.Helper()
 	c := decodeWithErrors(t, file, crc)
@@ -69,8 +69,7 @@ func decode(t testing.TB, file []byte, crc bool) captured {
 }
 
 // decodeWithErrors decodes a capture and checks that every FPDU has a good CRC, if it has one, and
-// that no segment of a Send is missing between two others. An FPDU that is not whole gives an
-// error.
+// that no segment of a Send is missing between two others. An incomplete FPDU is an error.
 func decodeWithErrors(t testing.TB, file []byte, crc bool) captured {
 	t.Helper()
 	c := captured{writes: map[string][]byte{}, sends: map[string][]byte{}}
@@ -122,7 +121,7 @@ type traffic struct {
 	ends   [2]*extsock.Conn
 	stop   atomic.Bool
 	wg     sync.WaitGroup
-	passed [2]chan struct{} // one for each 64 KiB that have come, as far as somebody takes them
+	passed [2]chan struct{} // a value for each 64 KiB that have come, if a goroutine takes it
 }
 
 func newTraffic(t testing.TB, ci, cr *extsock.Conn) *traffic {
@@ -136,8 +135,7 @@ func newTraffic(t testing.TB, ci, cr *extsock.Conn) *traffic {
 
 const trafficUnit = 64 << 10
 
-// write writes units in pieces of all kinds of lengths, and tells in the last octet whether more
-// come.
+// write writes units in pieces of many lengths. The last octet says whether more units come.
 func (f *traffic) write(i int) {
 	for n := 0; ; n++ {
 		unit := pattern(trafficUnit, byte(n))
@@ -196,7 +194,7 @@ func (f *traffic) finish() {
 	f.wg.Wait()
 }
 
-// captureLinks are the connections that a capture must be right for.
+// captureLinks are the kinds of connections that the tests capture.
 var captureLinks = []struct {
 	desc   string
 	i, r   extsock.Config
@@ -222,7 +220,7 @@ func splitPair(seed uint64, early float64) func(t testing.TB, i, r side) (ci, cr
 	}
 }
 
-// TestCaptureInTheMiddle starts and stops captures of both ends while both directions are full.
+// TestCaptureInTheMiddle starts and stops captures of both ends while both directions are busy.
 func TestCaptureInTheMiddle(t *testing.T) {
 	for _, tt := range captureLinks {
 		t.Run(tt.desc, func(t *testing.T) {
@@ -238,7 +236,7 @@ func TestCaptureInTheMiddle(t *testing.T) {
 	}
 }
 
-// captureBusy returns a capture that was switched on and off while both directions were full.
+// captureBusy returns a capture that was started and stopped while both directions were busy.
 func captureBusy(t testing.TB, pair func(t testing.TB, i, r side) (ci, cr *extsock.Conn), i, r extsock.Config) (file []byte, starts int) {
 	t.Helper()
 	ci, cr := pair(t, side{cfg: i}, side{cfg: r})
@@ -269,7 +267,8 @@ func captureBusy(t testing.TB, pair func(t testing.TB, i, r side) (ci, cr *extso
 	return b.Bytes(), 2*rounds + 1
 }
 
-// TestCaptureHasAll: between a start and a stop in quiet moments lies exactly what was sent.
+// TestCaptureHasAll: a capture that is started and stopped in quiet moments has exactly what was
+// sent between.
 func TestCaptureHasAll(t *testing.T) {
 	for _, tt := range captureLinks {
 		t.Run(tt.desc, func(t *testing.T) {
@@ -317,7 +316,7 @@ func TestCaptureHasAll(t *testing.T) {
 	}
 }
 
-// TestCaptureOfStartup starts captures at all points of it.
+// TestCaptureOfStartup starts captures at all points of startup.
 func TestCaptureOfStartup(t *testing.T) {
 	for _, tt := range []struct {
 		desc                 string
@@ -397,7 +396,8 @@ func TestCaptureOfStartup(t *testing.T) {
 	}
 }
 
-// TestCaptureAfterRejection: the frames of a startup that was rejected are nobody's beginning.
+// TestCaptureAfterRejection: a later recording does not begin with the frames of a startup that was
+// rejected.
 func TestCaptureAfterRejection(t *testing.T) {
 	a, b := kernelStreams(t)
 	ci, cr := extsock.NewConn(a, true, nil), extsock.NewConn(b, false, nil)
@@ -451,10 +451,10 @@ func (d *diskFull) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestCaptureFails: a capture that can't be written disturbs nobody.
+// TestCaptureFails: a capture that cannot be written disturbs no connection.
 func TestCaptureFails(t *testing.T) {
 	if _, err := capture.NewWriter(&diskFull{}); !errors.Is(err, errDiskFull) {
-		t.Errorf("NewCapture on a full disk: %v", err)
+		t.Errorf("NewWriter on a full disk: %v", err)
 	}
 	for _, room := range []int{500, 100_000, 300_001} {
 		t.Run(fmt.Sprint(room), func(t *testing.T) {
@@ -510,8 +510,8 @@ func TestCaptureStartErrors(t *testing.T) {
 }
 
 // TestCaptureAfterCapture: when a Writer is closed, or its file is full, another one can record the
-// connections that the first one has recorded, however it began. The stop of the first one does not
-// end the second.
+// connections that the first one has recorded, however that recording began. The stop of the first
+// recording does not end the second.
 func TestCaptureAfterCapture(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, first *capture.Writer){
 		"closed": func(t *testing.T, first *capture.Writer) {
@@ -563,8 +563,8 @@ func TestCaptureAfterCapture(t *testing.T) {
 	}
 }
 
-// TestCaptureOfAFault: an FPDU with a bad CRC, what comes behind it, and an FPDU that is never
-// whole, are in the capture, each once. So is what comes behind an FPDU that DDP refuses.
+// TestCaptureOfAFault: an FPDU with a bad CRC, the bytes behind it, and an FPDU that never becomes
+// complete are in the capture, each once. So are the bytes behind an FPDU that DDP refuses.
 func TestCaptureOfAFault(t *testing.T) {
 	bad := []byte{0, 14, 0xC1, 0x40, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4}
 	batch, tx := mpa.NewBatch(512<<10), mpa.NewSender(mpa.Agreement{CRC: true})
@@ -667,8 +667,8 @@ func TestCaptureTimes(t *testing.T) {
 	})
 }
 
-// TestCaptureIsSwitchedByMany starts and stops captures from several goroutines, while the
-// connection is opened, used and closed.
+// TestCaptureIsSwitchedByMany starts and stops captures in several goroutines while the connection
+// is opened, used and closed.
 func TestCaptureIsSwitchedByMany(t *testing.T) {
 	var file bytes.Buffer
 	cp := newCapture(t, &file)

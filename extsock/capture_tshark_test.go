@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestTsharkDecodesCaptures: Wireshark finds the same FPDUs as we do in captures that began in the
-// middle of busy connections, and nothing that is malformed.
+// TestTsharkDecodesCaptures: in captures that began in the middle of busy connections, Wireshark
+// finds the same FPDUs as package dissect, and nothing malformed.
 func TestTsharkDecodesCaptures(t *testing.T) {
 	for _, tt := range captureLinks {
 		if !tt.tshark { // internal/dissect tells what of markers it gets right, and what wrong

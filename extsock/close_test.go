@@ -16,8 +16,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestClose closes a connection in every state it can be in. The bubble makes sure that no
-// goroutine is left, and each Work Request must have completed exactly once.
+// TestClose closes a connection in every state. The bubble checks that no goroutine is left, and
+// each Work Request must have completed exactly once.
 func TestClose(t *testing.T) {
 	tests := []struct {
 		desc string
@@ -107,7 +107,7 @@ func post(t *testing.T, c *extsock.Conn, n int, wr rdmap.WorkRequest) int {
 	return n
 }
 
-// TestCloseLosesNoTail: what was posted before Close arrives, and then io.EOF.
+// TestCloseLosesNoTail: the peer gets what was posted before Close, and then io.EOF.
 func TestCloseLosesNoTail(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{Window: 3000, Delay: 10 * time.Millisecond}, inMessages, inMessages)
@@ -132,7 +132,8 @@ func TestCloseLosesNoTail(t *testing.T) {
 	})
 }
 
-// TestBothCloseAtOnce ends at once, without an error at either end.
+// TestBothCloseAtOnce: if both ends close, the connection ends at once, without an error at either
+// end.
 func TestBothCloseAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{Delay: 100 * time.Millisecond}, side{}, side{})
@@ -149,7 +150,7 @@ func TestBothCloseAtOnce(t *testing.T) {
 	})
 }
 
-// TestCloseUnblocks: whoever waits in Read, Write or ReadAt returns with net.ErrClosed.
+// TestCloseUnblocks: Read, Write and ReadAt calls that wait return net.ErrClosed.
 func TestCloseUnblocks(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		wire := simtoe.Config{Window: 4096, Delay: time.Millisecond}
@@ -184,8 +185,8 @@ func TestCloseUnblocks(t *testing.T) {
 	})
 }
 
-// TestPeerVanishes cuts the connection after every so many octets, in each of the three ways: all
-// calls end with a clean error.
+// TestPeerVanishes cuts the connection after various numbers of octets, in each of the three ways.
+// All calls end with a clean error.
 func TestPeerVanishes(t *testing.T) {
 	for _, how := range []simtoe.CutHow{simtoe.FIN, simtoe.RST, simtoe.Silence} {
 		for after := int64(1); after < 400; after += 7 {
@@ -248,7 +249,7 @@ func TestAbort(t *testing.T) {
 				if n, err := cr.Read(p); string(p[:n]) != "half a" || err != nil {
 					t.Fatalf("Read = %q, %v", p[:n], err)
 				}
-				ci.SetLinger(0) // only TCP itself has it
+				ci.SetLinger(0) // only TCP itself has this setting
 				if err := ci.Close(); err != nil {
 					t.Error(err)
 				}
@@ -283,7 +284,7 @@ func TestMaxFPDU(t *testing.T) {
 	})
 }
 
-// TestTheClosedAreForgotten: nothing keeps a connection in memory that is over, no timer either,
+// TestTheClosedAreForgotten: nothing keeps a connection that is over in memory, not even a timer,
 // however long the close timeout and the deadlines are.
 func TestTheClosedAreForgotten(t *testing.T) {
 	ends := map[string]func(a, b *extsock.Conn){

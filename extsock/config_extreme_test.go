@@ -52,7 +52,7 @@ func extreme(r *rand.Rand) *extsock.Config {
 	return c
 }
 
-// isKnown reports whether err is one that a program can tell from others.
+// isKnown reports whether err is an error that a program can test for.
 func isKnown(err error) bool {
 	var op *net.OpError
 	var rejected *mpa.RejectError
@@ -70,7 +70,7 @@ func isKnown(err error) bool {
 }
 
 // TestExtremeConfigs: with any values in the Config of either end, Dial connects and the bytes come
-// back, or it fails with an error that a program knows. Nothing hangs.
+// back, or Dial fails with an error that a program can test for. Nothing hangs.
 func TestExtremeConfigs(t *testing.T) {
 	connected := 0
 	pairs := testmode.Rounds(150, 40)

@@ -12,8 +12,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestConfigTooLarge: where a Config asks for more buffers, or longer ones, than the capability
-// record can state, both ends agree on what they have, and so on whether they have a byte stream.
+// TestConfigTooLarge: if a Config asks for more buffers, or longer ones, than the capability record
+// can state, both ends still agree on the buffers, and so on whether they have a byte stream.
 func TestConfigTooLarge(t *testing.T) {
 	sizes := []int{math.MaxInt32, math.MaxInt}
 	for _, shift := range []int{31, 32, 40} { // beyond an int of 32 bits
@@ -62,7 +62,7 @@ func TestConfigTooLarge(t *testing.T) {
 	}
 }
 
-// TestConfigNegative: a length, depth or time-out below 0 stands for the default, everywhere in the
+// TestConfigNegative: a length, depth or timeout below 0 means the default, everywhere in the
 // connection.
 func TestConfigNegative(t *testing.T) {
 	bubble(t, func(t *testing.T) {

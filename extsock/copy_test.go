@@ -120,7 +120,7 @@ func (c *copier) ReadFrom(r io.Reader) (int64, error) {
 	return io.Copy(struct{ io.Writer }{c.Stream}, r)
 }
 
-// A sink is a socket that counts the calls in which it could have the kernel move bytes.
+// A sink is a socket that counts the calls in which the kernel could move the bytes.
 type sink struct {
 	*net.TCPConn
 	direct atomic.Int32
@@ -135,8 +135,9 @@ func (s *sink) ReadFrom(r io.Reader) (int64, error) {
 	return s.TCPConn.ReadFrom(r)
 }
 
-// TestCopyInKernel: in TCP mode io.Copy of a file, and from one socket to another one, may need no
-// copy in the program. With a capture it is not used, and what was read ahead comes first.
+// TestCopyInKernel: in TCP mode, io.Copy of a file, or from one socket to another, lets the kernel
+// move the bytes. With a capture the bytes go through the program, and bytes that were read ahead
+// come first.
 func TestCopyInKernel(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "content")
 	if err := os.WriteFile(name, []byte("unread MPA octets"), 0o600); err != nil {
@@ -185,8 +186,8 @@ func TestCopyInKernel(t *testing.T) {
 	}
 }
 
-// TestConnectionBelow: NetConn, File, SyscallConn and the half-closes, in each mode and over what
-// has none.
+// TestConnectionBelow: NetConn, File, SyscallConn and the half-closes, in each mode and over
+// streams that do not have them.
 func TestConnectionBelow(t *testing.T) {
 	a, b := kernelStreams(t)
 	plain := extsock.NewConn(a, true, nil)

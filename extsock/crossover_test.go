@@ -10,9 +10,9 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestLongWritesWithoutReads: a byte stream carries long Writes in both directions if one end, or
-// both, take or issue no RDMA Reads, whether startup says so or not. Some of the Writes go by
-// rendezvous, which needs none.
+// TestLongWritesWithoutReads: a byte stream carries long Writes in both directions even if one end,
+// or both, serve or issue no RDMA Reads, whether startup says so or not. Some of the Writes go by
+// rendezvous, which needs no RDMA Read.
 func TestLongWritesWithoutReads(t *testing.T) {
 	for desc, cfg := range map[string]extsock.Config{"enhanced": {}, "NoEnhanced": {NoEnhanced: true}, "revision 1": {Revision: 1}} {
 		for _, depths := range [][4]int{{-1, 0, 0, 0}, {0, -1, 0, 0}, {0, 0, -1, 0}, {0, 0, 0, -1}, {-1, -1, -1, -1}, {-1, 0, -1, 0}} {
@@ -53,7 +53,7 @@ func TestLongWritesWithoutReads(t *testing.T) {
 }
 
 // TestCrossover counts the offers of Writes over a long round trip time, to a reader that waits.
-// With a Crossover of 0 the connection tries two offers, which are slow, and then rarely one.
+// With a Crossover of 0 the connection tries two offers, which are slow, and then offers rarely.
 func TestCrossover(t *testing.T) {
 	for _, tt := range []struct {
 		crossover, length, writes int

@@ -19,8 +19,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// The tests here have the shape of faults that other implementations had; conformance/cves.md lists
-// them all.
+// These tests repeat faults of other implementations; conformance/cves.md lists them all.
 
 // startupReply answers an Initiator's Request with b, in two pieces.
 func startupReply(t *testing.T, s net.Conn, first, second []byte) {
@@ -67,7 +66,7 @@ func TestCVE_2022_50136_ReplyInTwoSegments(t *testing.T) {
 	})
 }
 
-// badRequests are streams that are no MPA Request, or half of one.
+// badRequests returns streams that are not an MPA Request, or only a part of one.
 func badRequests() (all [][]byte) {
 	good := mpa.Frame{Revision: 2, Enhanced: true, CRC: true, IRD: 1, ORD: 1, PrivateData: []byte("x")}.AppendTo(nil)
 	for i := range 16 { // the key

@@ -57,7 +57,7 @@ func TestDialDDPAndAcceptDDP(t *testing.T) {
 	}
 }
 
-// TestDialDDPNeverFallsBack: a peer that closes, or says something else, gives an error, each time
+// TestDialDDPNeverFallsBack: a peer that closes, or sends something else, causes an error each time
 // it is dialed.
 func TestDialDDPNeverFallsBack(t *testing.T) {
 	tests := []struct {
@@ -94,8 +94,8 @@ func TestDialDDPNeverFallsBack(t *testing.T) {
 	}
 }
 
-// TestAcceptDDPPassesOver: a silent peer, a plain one and one whose startup fails come first, and
-// the connection in DDP mode is returned at once all the same.
+// TestAcceptDDPPassesOver: a silent peer, a plain peer and a peer whose startup fails come first,
+// but AcceptDDP returns the connection in DDP mode at once.
 func TestAcceptDDPPassesOver(t *testing.T) {
 	for _, startup := range bySelf {
 		bubble(t, func(t *testing.T) {
@@ -162,8 +162,7 @@ func TestAcceptDDPWithoutRoomForPrivateData(t *testing.T) {
 	})
 }
 
-// TestNothingPlainIsPromoted: a Dialer has no method of package net that makes a connection which
-// is no extended socket.
+// TestNothingPlainIsPromoted: a Dialer has no method that makes a plain connection of package net.
 func TestNothingPlainIsPromoted(t *testing.T) {
 	typ, names := reflect.TypeFor[*extsock.Dialer](), " "
 	for m := range typ.NumMethod() {

@@ -174,7 +174,7 @@ func (s *mortalSession) posts(c *extsock.Conn, h rdmap.Handle, b toe.Backend) bo
 	return sound
 }
 
-// partly checks a piece whose Write has failed: it is whole, or nothing of it is there.
+// partly checks a piece whose Write has failed: all of it is there, or nothing.
 func (s *mortalSession) partly(at int) {
 	m := s.memory.Bytes()[at*1024:]
 	if m[0] != m[1023] || m[0] != 0 && m[0] != byte(at+1) || m[1024] != 0 {
@@ -193,9 +193,9 @@ func (s *mortalSession) end(c *extsock.Conn) {
 }
 
 // TestDeviceDies: a device dies in each call of a session, of the end that dials or of the one that
-// accepts. Every call returns, with an error that says so: *DeathError at that end, and what TCP
-// has for a connection that is lost at the other one. The bytes that have arrived are right, and
-// memory is given back.
+// accepts. Every call returns an error that says so: a *DeathError at that end, and an error of a
+// lost connection, as over TCP, at the other end. The bytes that have arrived are right, and memory
+// is given back.
 func TestDeviceDies(t *testing.T) {
 	for _, dials := range []bool{true, false} {
 		t.Run(map[bool]string{true: "of the end that dials", false: "of the end that accepts"}[dials], func(t *testing.T) {
@@ -227,7 +227,8 @@ func TestDeviceDies(t *testing.T) {
 	}
 }
 
-// isLost reports whether the error is one that TCP has, too, if the peer does not answer, or ends.
+// isLost reports whether the error is one that TCP also returns if the peer does not answer, or
+// ends.
 func isLost(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, net.ErrClosed)
 }

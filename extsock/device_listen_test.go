@@ -14,8 +14,7 @@ import (
 	"github.com/rddp/rddp/toe/rnic"
 )
 
-// A failingBackend is a Backend whose listeners have one Accept return an error that comes from
-// fail.
+// A failingBackend is a Backend whose listeners' Accept returns an error from fail once.
 type failingBackend struct {
 	*devicetest.Backend
 	fail chan error

@@ -15,7 +15,7 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// deviceMemories returns memory of the server for the client, and memory of the client's own.
+// deviceMemories returns memory of the server that the client may use, and memory of the client.
 func deviceMemories(t *testing.T, b toe.Backend, server *extsock.Conn, n int, access ddp.Access) (remote, local *extsock.Memory, h rdmap.Handle) {
 	t.Helper()
 	remote, err := extsock.NewMemory(b, n, access)
@@ -33,7 +33,7 @@ func deviceMemories(t *testing.T, b toe.Backend, server *extsock.Conn, n int, ac
 	return remote, local, r.Handle()
 }
 
-// part returns a part of the memory of a Handle.
+// part returns a Handle of a part of h.
 func part(t *testing.T, h rdmap.Handle, off, n int) rdmap.Handle {
 	t.Helper()
 	p, err := h.Slice(int64(off), n)
@@ -143,7 +143,7 @@ func TestDevicePostAtomics(t *testing.T) {
 	})
 }
 
-// TestDevicePostRefuses: what a device cannot do is refused, and the connection goes on.
+// TestDevicePostRefuses: Post refuses what a device cannot do, and the connection goes on.
 func TestDevicePostRefuses(t *testing.T) {
 	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
 		cfg := deviceConfig(b)

@@ -28,7 +28,7 @@ import (
 	"github.com/rddp/rddp/toe/rnic"
 )
 
-// deviceConfig is that of a connection on b.
+// deviceConfig returns the Config of a connection on b.
 func deviceConfig(b toe.Backend) extsock.Config {
 	return extsock.Config{Startup: extsock.StartupRequire, Backend: b, RecvDepth: 8, RecvSize: 4096}
 }
@@ -66,7 +66,7 @@ func eachKind(t *testing.T, f func(t *testing.T, b *devicetest.Backend)) {
 	}
 }
 
-// TestDeviceMessages: in message mode each Write is a message, and a peer that is no rddp sees
+// TestDeviceMessages: in message mode each Write is a message, and a peer that is not rddp sees
 // nothing else.
 func TestDeviceMessages(t *testing.T) {
 	for _, foreign := range []bool{false, true} {
@@ -116,7 +116,7 @@ func TestDeviceMessages(t *testing.T) {
 	}
 }
 
-// TestDeviceNettest has the standard's own test of net.Conn judge connections on a device.
+// TestDeviceNettest runs nettest, the Go project's test of net.Conn, on connections on a device.
 func TestDeviceNettest(t *testing.T) {
 	for _, rnic := range []bool{false, true} {
 		t.Run(map[bool]string{false: "channel adapter", true: "RNIC"}[rnic], func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestDeviceNettest(t *testing.T) {
 	}
 }
 
-// TestDeviceState: both ends know that they are on a device, and what the other one's program says.
+// TestDeviceState: both ends know that they are on a device, and have the peer's private data.
 func TestDeviceState(t *testing.T) {
 	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
 		before := extsock.TotalStats().OnDevice
@@ -173,7 +173,7 @@ func TestDeviceClose(t *testing.T) {
 	})
 }
 
-// TestDeviceHalfClose: behind the end of one way the other one goes on.
+// TestDeviceHalfClose: after the end of one direction, the other direction goes on.
 func TestDeviceHalfClose(t *testing.T) {
 	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
 		client, server := devicePair(t, b)
@@ -197,7 +197,7 @@ func TestDeviceHalfClose(t *testing.T) {
 	})
 }
 
-// TestDeviceCloseLosesData: Close with unread data is no orderly end for the peer.
+// TestDeviceCloseLosesData: after a Close with unread data, the peer sees no orderly end.
 func TestDeviceCloseLosesData(t *testing.T) {
 	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
 		client, server := devicePair(t, b)
@@ -212,8 +212,8 @@ func TestDeviceCloseLosesData(t *testing.T) {
 	})
 }
 
-// TestDeviceCloseBeforeWrite: Close of the end that accepts, where a Write in message mode still
-// waits for the peer to speak first, has nothing to wait for. The Write fails.
+// TestDeviceCloseBeforeWrite: in message mode, a Write of the accepting end waits until the peer
+// has sent something. Close of that end does not wait for the Write, which fails.
 func TestDeviceCloseBeforeWrite(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		cfg := deviceConfig(&devicetest.Backend{RNIC: true})
@@ -308,7 +308,7 @@ func TestDeviceOneSided(t *testing.T) {
 	})
 }
 
-// TestShareAfterClose: memory that has been given back is shared with nobody, on a device or not.
+// TestShareAfterClose: memory that has been given back cannot be shared, on a device or not.
 func TestShareAfterClose(t *testing.T) {
 	share := func(t *testing.T, b toe.Backend, c *extsock.Conn) {
 		m, err := extsock.NewMemory(b, 8, ddp.RemoteRead)
@@ -330,7 +330,7 @@ func TestShareAfterClose(t *testing.T) {
 	share(t, nil, c)
 }
 
-// TestDeviceRefusesMemory: a device reaches no memory of the heap, and says so.
+// TestDeviceRefusesMemory: a device cannot reach memory of Go's heap, and the error says so.
 func TestDeviceRefusesMemory(t *testing.T) {
 	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
 		client, server := devicePair(t, b)
@@ -362,7 +362,7 @@ func TestDeviceRefusesMemory(t *testing.T) {
 	})
 }
 
-// TestDeviceBadRemote: an operation on memory that the peer does not have ends the connection.
+// TestDeviceBadRemote: an operation on memory that the peer has not shared ends the connection.
 func TestDeviceBadRemote(t *testing.T) {
 	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
 		client, server := devicePair(t, b)
@@ -411,7 +411,7 @@ func TestWithoutDevice(t *testing.T) {
 				accepted <- c
 			}()
 			client, err := (&extsock.Dialer{Config: &cfg}).DialDDP(context.Background(), "tcp", l.Addr().String())
-			if tt.desc == "Startup" { // DialDDP means StartupRequire, and nobody listens on the device
+			if tt.desc == "Startup" { // DialDDP means StartupRequire, and no program listens on the device
 				if err == nil {
 					t.Error("a connection with nobody")
 				}
@@ -446,8 +446,8 @@ func TestWithoutDevice(t *testing.T) {
 	}
 }
 
-// TestDeviceRejected: a program sees what the program that has rejected it says, as in process, and
-// without the capability record.
+// TestDeviceRejected: a program gets the private data of the program that has rejected it, as in
+// process, without the capability record.
 func TestDeviceRejected(t *testing.T) {
 	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
 		cfg := deviceConfig(b)
@@ -504,8 +504,7 @@ func TestDeviceNames(t *testing.T) {
 }
 
 // TestDeviceRejectedPrefer: a peer that rejects has answered, so a connection that prefers DDP mode
-// does not look for it over TCP, where the program would see another error. It does if nobody
-// answers.
+// does not try TCP, where the program would see another error. It does try TCP if no peer answers.
 func TestDeviceRejectedPrefer(t *testing.T) {
 	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
 		cfg := deviceConfig(b)
@@ -523,7 +522,7 @@ func TestDeviceRejectedPrefer(t *testing.T) {
 	})
 }
 
-// noTCP is a TCP that reaches nobody.
+// noTCP is a TCP that reaches no peer.
 type noTCP struct{ toe.Backend }
 
 var errNoTCP = errors.New("no TCP in this test")
@@ -541,7 +540,7 @@ func TestDeviceNoPort(t *testing.T) {
 				cancel()
 			}
 			if dials > 3 {
-				return syscall.ECONNABORTED // ends it in any case
+				return syscall.ECONNABORTED // ends Dial in any case
 			}
 			return syscall.EADDRNOTAVAIL
 		}

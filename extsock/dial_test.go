@@ -19,7 +19,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// A plainServer does to each connection what serve says, the number of it first.
+// A plainServer calls serve with the number of each connection and its stream.
 type plainServer struct {
 	l           toe.Listener
 	mu          sync.Mutex
@@ -81,8 +81,8 @@ func plainEcho(s toe.Stream) {
 	}
 }
 
-// TestDialPrefersDDP: what plain peers do with an MPA Request, why Dial fell back, and that the
-// address is remembered.
+// TestDialPrefersDDP: whatever plain peers do with an MPA Request, Dial falls back, says why, and
+// remembers the address.
 func TestDialPrefersDDP(t *testing.T) {
 	tests := []struct {
 		desc        string
@@ -202,8 +202,8 @@ func TestDialPrefersDDP(t *testing.T) {
 	}
 }
 
-// TestDialForgets: after FallbackFor the peer is tried again, and with a negative one nothing is
-// remembered.
+// TestDialForgets: after FallbackFor the Dialer tries DDP mode again. With a negative FallbackFor
+// it remembers nothing.
 func TestDialForgets(t *testing.T) {
 	for _, tt := range []struct {
 		keep, wait time.Duration
@@ -235,7 +235,7 @@ func TestDialForgets(t *testing.T) {
 	}
 }
 
-// TestDialMemoryIsBounded: the addresses that have least time left go first.
+// TestDialMemoryIsBounded: the Dialer first forgets the addresses that it would forget soonest.
 func TestDialMemoryIsBounded(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		network := simtoe.New(simtoe.Config{})
@@ -266,7 +266,8 @@ func TestDialMemoryIsBounded(t *testing.T) {
 	})
 }
 
-// TestDialDoesNotFallBack: what is an answer, or the caller's wish to stop, or no peer at all.
+// TestDialDoesNotFallBack: an answer, the end of the caller's context, or an unreachable peer is no
+// reason to fall back.
 func TestDialDoesNotFallBack(t *testing.T) {
 	reject := func(_ int, s toe.Stream) {
 		c := extsock.NewConn(s, false, nil)
@@ -330,8 +331,8 @@ func TestDialDoesNotFallBack(t *testing.T) {
 	}
 }
 
-// TestDialKeepsAConnectionOnWhichThePeerSpoke: a server-first peer is known before anything is
-// sent, and the connection is as good as new.
+// TestDialKeepsAConnectionOnWhichThePeerSpoke: Dial recognizes a server that speaks first before it
+// sends anything, and returns the same connection.
 func TestDialKeepsAConnectionOnWhichThePeerSpoke(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -357,8 +358,8 @@ func TestDialKeepsAConnectionOnWhichThePeerSpoke(t *testing.T) {
 	})
 }
 
-// TestFallenBackConnSwitchesLater: the program switches the same connection itself, and its Config
-// bounds that, not the time of the try.
+// TestFallenBackConnSwitchesLater: the program can switch the same connection itself. Then
+// HandshakeTimeout bounds startup, not PreferTimeout.
 func TestFallenBackConnSwitchesLater(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -395,7 +396,7 @@ func (o oneStream) Listen(context.Context, string, string) (toe.Listener, error)
 	return nil, errors.ErrUnsupported
 }
 
-// dialConn is d.DialContext with the type of what it returns.
+// dialConn is d.DialContext with a *Conn as its result.
 func dialConn(ctx context.Context, d *extsock.Dialer, network, address string) (*extsock.Conn, error) {
 	c, err := d.DialContext(ctx, network, address)
 	if err != nil {
@@ -404,7 +405,7 @@ func dialConn(ctx context.Context, d *extsock.Dialer, network, address string) (
 	return c.(*extsock.Conn), nil
 }
 
-// TestDialerBounds: Timeout and Deadline bound the whole of a dial.
+// TestDialerBounds: Timeout and Deadline bound the whole dial.
 func TestDialerBounds(t *testing.T) {
 	for _, set := range []func(d *extsock.Dialer){
 		func(d *extsock.Dialer) { d.NetDialer.Timeout = time.Second },
@@ -426,7 +427,8 @@ func TestDialerBounds(t *testing.T) {
 	}
 }
 
-// TestDialPrefersDDPOfAPeerThatResets: a reset by the operating system is no MPA Reply either.
+// TestDialPrefersDDPOfAPeerThatResets: Dial also falls back if the peer's operating system resets
+// the connection.
 func TestDialPrefersDDPOfAPeerThatResets(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -464,8 +466,8 @@ func TestDialPrefersDDPOfAPeerThatResets(t *testing.T) {
 	over.Wait()
 }
 
-// unreachable is a network to whose peers the way is lost after the first connection, as an ICMP
-// message says it.
+// unreachable is a network whose peers become unreachable after the first connection, with the
+// error of an ICMP message.
 type unreachable struct {
 	*simtoe.Network
 	dials int
@@ -485,7 +487,8 @@ func (s lostStream) Read([]byte) (int, error) {
 	return 0, &net.OpError{Op: "read", Net: "sim", Err: syscall.EHOSTUNREACH}
 }
 
-// TestNetworksFaultIsNotRemembered: it says nothing of the peer.
+// TestNetworksFaultIsNotRemembered: a fault of the network says nothing about the peer, so the
+// Dialer does not remember it.
 func TestNetworksFaultIsNotRemembered(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		network := &unreachable{Network: simtoe.New(simtoe.Config{})}

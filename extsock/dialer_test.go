@@ -22,11 +22,11 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// modeKey is where TestHTTP's server puts the connection of a request.
+// modeKey is the context key of the connection of a request to TestHTTP's server.
 type modeKey struct{}
 
-// TestHTTP: net/http runs over extended sockets as it does over TCP, in either mode, between old
-// peers and new ones, through one port.
+// TestHTTP: net/http runs over extended sockets as it does over TCP, in either mode, between TCP
+// peers and rddp peers, through one port.
 func TestHTTP(t *testing.T) {
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupPrefer})
 	if err != nil {
@@ -75,7 +75,7 @@ func TestHTTP(t *testing.T) {
 	served.Wait()
 }
 
-// echoServer answers what comes on each connection of l, with the mode in front.
+// echoServer echoes what arrives on each connection of l, with the mode in front.
 func echoServer(t *testing.T, l net.Listener) (stop func()) {
 	t.Helper()
 	var over sync.WaitGroup
@@ -101,7 +101,7 @@ func echoServer(t *testing.T, l net.Listener) (stop func()) {
 	return func() { l.Close(); over.Wait() }
 }
 
-// hears sends a word and checks the answer, then closes c.
+// hears sends a word, checks the answer, and closes c.
 func hears(t *testing.T, c *extsock.Conn, want string) {
 	t.Helper()
 	defer c.Close()
@@ -134,7 +134,7 @@ func TestTLSOption(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer echoServer(t, l)()
-			silent, err := net.Dial("tcp", l.Addr().String()) // no TLS at all: keeps nobody waiting
+			silent, err := net.Dial("tcp", l.Addr().String()) // without TLS; it must not delay others
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -179,8 +179,8 @@ func TestTLSOption(t *testing.T) {
 	})
 }
 
-// TestTLSOptionChecksThePeer: the name is checked, taken from the address if there is none, and the
-// context bounds the handshake.
+// TestTLSOptionChecksThePeer: the client checks the server's name, which is that of the address if
+// the Config has none, and the context bounds the handshake.
 func TestTLSOptionChecksThePeer(t *testing.T) {
 	client, server := tlsConfigs(t)
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{TLS: server})
@@ -240,7 +240,7 @@ func TestTLSNameHasNoZone(t *testing.T) {
 	c.Close()
 }
 
-// TestNewListener: any listener's connections become extended sockets.
+// TestNewListener: the connections of any listener become extended sockets.
 func TestNewListener(t *testing.T) {
 	clientTLS, serverTLS := tlsConfigs(t)
 	for _, tt := range []struct {
@@ -309,9 +309,9 @@ func TestDialerUsesNetDialer(t *testing.T) {
 	}
 }
 
-// TestDialTLSSilentPeer: a server that accepts and says nothing does not keep Dial forever,
-// whatever Config.Startup is and without a context or Timeout of the program's: a TLS handshake has
-// 10 s.
+// TestDialTLSSilentPeer: a server that accepts and then is silent does not block Dial forever,
+// whatever Config.Startup is, even if the program sets no context or Timeout: a TLS handshake may
+// take 10 s.
 func TestDialTLSSilentPeer(t *testing.T) {
 	for _, startup := range []extsock.Startup{extsock.StartupOff, extsock.StartupPrefer, extsock.StartupRequire} {
 		bubble(t, func(t *testing.T) {

@@ -33,8 +33,8 @@ func TestStreamWithEarlyRuns(t *testing.T) {
 	}
 }
 
-// TestMarkersByThemselves: over a stream that shows runs early, both ends ask for markers, unless
-// Config.NoEarlyPlacement or NoCRC says otherwise. Segments are placed early then.
+// TestMarkersByThemselves: over a stream that shows runs early, both ends ask for Markers, unless
+// Config.NoEarlyPlacement or NoCRC is set. Then segments are placed early.
 func TestMarkersByThemselves(t *testing.T) {
 	for _, tt := range []struct {
 		desc         string
@@ -99,8 +99,8 @@ func TestMarkersByThemselves(t *testing.T) {
 	}
 }
 
-// TestDialWithoutMarkers: a peer that refuses markers, in one of two ways, gets a second connection
-// without. Markers that the program has asked for are not given up.
+// TestDialWithoutMarkers: if a peer refuses Markers, in either way, Dial makes a second connection
+// without them. It does not give up Markers that the program has asked for.
 func TestDialWithoutMarkers(t *testing.T) {
 	for _, rejects := range []bool{true, false} {
 		for _, asked := range []bool{false, true} {

@@ -23,8 +23,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// In a bubble a goroutine that spins makes the test hang, and one that waits forever makes it
-// panic: these tests need no clock of their own.
+// In a bubble, a goroutine that spins makes the test hang, and one that waits forever makes it
+// panic, so these tests need no timeouts.
 
 // TestFencedResponderEnds: the Initiator never sends an FPDU. What the Responder has queued can't
 // go out, and is flushed when the peer goes away or Close has waited long enough.
@@ -82,8 +82,8 @@ func TestPeerEndsWhileAFencedResponderCloses(t *testing.T) {
 	})
 }
 
-// TestPostAndCloseAtOnce: a server's last words are not lost, though its peer has not been heard
-// yet.
+// TestPostAndCloseAtOnce: the last message of a server is not lost, although nothing has arrived
+// from its peer yet.
 func TestPostAndCloseAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{Delay: time.Millisecond}, simtoe.Config{})
@@ -134,8 +134,8 @@ func TestCloseWithReadsQueued(t *testing.T) {
 	})
 }
 
-// TestPostAfterThePeersClose: what needs the peer's answer is refused after its close with a
-// writer's error, in either mode; io.EOF is what a reader gets.
+// TestPostAfterThePeersClose: after the peer's close, Post refuses operations that need the peer's
+// answer, in either mode. The error is EPIPE, because io.EOF is for readers.
 func TestPostAfterThePeersClose(t *testing.T) {
 	for _, messages := range []bool{false, true} {
 		bubble(t, func(t *testing.T) {
@@ -158,7 +158,7 @@ func TestPostAfterThePeersClose(t *testing.T) {
 	}
 }
 
-// TestTerminateFreesWhoWaitsForRoom: a Write that waits for a place in the send queue ends with the
+// TestTerminateFreesWhoWaitsForRoom: a Write that waits for room in the send queue ends with the
 // stream.
 func TestTerminateFreesWhoWaitsForRoom(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -186,7 +186,7 @@ func TestTerminateFreesWhoWaitsForRoom(t *testing.T) {
 	})
 }
 
-// TestFailedAndBlocked: the stream fails while the peer does not read. CloseTimeout bounds that,
+// TestFailedAndBlocked: the stream fails while the peer does not read. CloseTimeout bounds this end
 // too.
 func TestFailedAndBlocked(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -209,8 +209,8 @@ func TestFailedAndBlocked(t *testing.T) {
 	})
 }
 
-// TestAnswersAfterAStall: what was due when a waiter stalled for lack of buffers goes out when it
-// goes on.
+// TestAnswersAfterAStall: answers that were due when receiving stalled for lack of buffers go out
+// when it goes on.
 func TestAnswersAfterAStall(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{Messages: true, RecvDepth: 1, RecvSize: 100}}, inMessages)
@@ -244,7 +244,7 @@ func TestAnswersAfterAStall(t *testing.T) {
 	})
 }
 
-// TestRequestIsAnsweredOnce, and Close is an answer, too.
+// TestRequestIsAnsweredOnce: a Request can be answered once, and Close is an answer too.
 func TestRequestIsAnsweredOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -278,7 +278,7 @@ func TestRequestIsAnsweredOnce(t *testing.T) {
 	})
 }
 
-// TestCloseWhileRequestIsUnanswered: whoever waits for the switch to end is told.
+// TestCloseWhileRequestIsUnanswered: Close ends calls that wait for the end of the switch.
 func TestCloseWhileRequestIsUnanswered(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -295,7 +295,8 @@ func TestCloseWhileRequestIsUnanswered(t *testing.T) {
 	})
 }
 
-// TestAfterARejection: the deadlines still hold, and another try can be accepted.
+// TestAfterARejection: after a rejection the deadlines still hold, and another switch can be
+// accepted.
 func TestAfterARejection(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -329,7 +330,7 @@ func TestAfterARejection(t *testing.T) {
 	})
 }
 
-// TestUseAfterClose: nothing that would need a Completion is accepted by a closed connection.
+// TestUseAfterClose: a closed connection accepts nothing that would need a Completion.
 func TestUseAfterClose(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -348,9 +349,9 @@ func TestUseAfterClose(t *testing.T) {
 	})
 }
 
-// TestAbandonedWrite: a Write whose time is over in the middle has its octets go out from a copy,
-// each later one takes nothing, and the connection lives on, over a stream that can be waited for
-// and over one that can't.
+// TestAbandonedWrite: if the deadline of a Write passes in the middle, its octets go out from a
+// copy, later Writes write nothing, and the connection goes on, whether or not the stream can wait
+// until it is writable.
 func TestAbandonedWrite(t *testing.T) {
 	for _, mode := range []side{inMessages, {}} {
 		for _, hide := range []bool{false, true} {
@@ -376,7 +377,7 @@ func abandonedWrite(t *testing.T, mode side, hide bool) {
 		p := pattern(60_000, n)
 		m, err := ci.Write(p)
 		want = append(want, p[:m]...)
-		clear(p) // it is the caller's again
+		clear(p) // the memory is the caller's again
 		if err != nil {
 			if !errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Errorf("Write = %v", err)
@@ -424,7 +425,7 @@ func (noDeadlines) SetDeadline(time.Time) error      { return errors.ErrUnsuppor
 func (noDeadlines) SetReadDeadline(time.Time) error  { return errors.ErrUnsupported }
 func (noDeadlines) SetWriteDeadline(time.Time) error { return errors.ErrUnsupported }
 
-// TestStreamWithoutDeadlines: startup and Close are bounded all the same.
+// TestStreamWithoutDeadlines: startup and Close are bounded even if the stream has no deadlines.
 func TestStreamWithoutDeadlines(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := net.Pipe()

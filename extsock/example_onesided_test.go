@@ -54,8 +54,8 @@ func Example_oneSided() {
 	// Output: one-sided
 }
 
-// TestDocHasTheExample: the package's documentation shows this example, to the letter, with a list
-// of the names that it uses.
+// TestDocHasTheExample: the package documentation shows exactly this example, with a list of the
+// names that it uses.
 func TestDocHasTheExample(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")
 	if err != nil {

@@ -34,10 +34,10 @@ var (
 	ErrRange         = errRange
 )
 
-// StopCapture ends the capture of c, whoever has begun it.
+// StopCapture ends the capture of c, whatever call began it.
 func StopCapture(c *Conn) { c.stopTap(c.taps.Recording()) }
 
-// What tests know of fallbacks and panics.
+// Types of fallbacks and panics, for tests.
 type (
 	PanicError     = panicError
 	FallbackError  = fallbackError
@@ -53,13 +53,13 @@ const (
 	FallbackSniffTimeout = startup.SniffTimeout
 )
 
-// FallbackCounts is what the process has counted.
+// FallbackCounts returns the fallbacks that the process has counted.
 func FallbackCounts() map[FallbackReason]uint64 { return startup.Fallbacks() }
 
 // Remembered returns how many addresses d remembers.
 func Remembered(d *Dialer) int { return d.known.Len() }
 
-// ResetPanics forgets the panics that a test has brought about on purpose.
+// ResetPanics forgets the panics that a test has caused on purpose.
 func ResetPanics() {
 	counters.ForgetPanics()
 	panics.Forget()
@@ -68,7 +68,7 @@ func ResetPanics() {
 // Len returns the number of Completions in the queue.
 func (q *CompletionQueue) Len() int { return q.done.Len() }
 
-// Swap is the atomic that RemoteMemory has no method for, and Post has.
+// Swap is the atomic of Post for which RemoteMemory has no method.
 func Swap(ctx context.Context, m *RemoteMemory, off int64, word uint64) (uint64, error) {
 	return m.atomic(ctx, rdmap.WorkRequest{Op: rdmap.WorkSwap, Operand: word}, off)
 }
@@ -96,11 +96,10 @@ func Held(c *Conn) (n int64, live bool) {
 	return x.Held, x.Live
 }
 
-// MemoryReserved returns how many octets of SetMemoryLimit nobody else can have: those in use and
-// the windows.
+// MemoryReserved returns how many octets of SetMemoryLimit are in use or reserved.
 func MemoryReserved() int64 { return driver.MemoryReserved() }
 
-// Window returns for how many messages the peer of c has credits at most.
+// Window returns the maximum number of messages for which the peer of c has credits.
 func Window(c *Conn) int { return driverOf(c).Window() }
 
 // Driving reports whether a Read of c receives for itself.
@@ -136,8 +135,8 @@ func Accepts(l *Listener) bool {
 	return l.backlog.accepting
 }
 
-// Outgoing returns how many messages of a connection that speaks rsockets TCP has not taken, as far
-// as the connection has looked.
+// Outgoing returns how many messages of an rsockets connection TCP has not taken, as far as the
+// connection knows.
 func Outgoing(c *Conn) int {
 	s := c.ddp.(*rsocket)
 	s.mu.Lock()
@@ -150,8 +149,8 @@ func SendNow(c *Conn, n int) (sent bool, err error) {
 	return c.ddp.(*rsocket).send(bufpool.GetChunk(n))
 }
 
-// BacklogHasRoom reports whether a backlog accepts another connection with so many calls of Accept
-// under way, and so many connections seated. shared says that another process may accept them too.
+// BacklogHasRoom reports whether a backlog accepts another connection, with this number of calls of
+// Accept under way and of seated connections. shared says that another process may accept them too.
 func BacklogHasRoom(shared bool, calls, seated int) bool {
 	b := &backlog{}
 	b.mu.Lock()

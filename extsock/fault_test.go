@@ -21,7 +21,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// A rawPeer is a peer that says whatever the test wants.
+// A rawPeer is a peer that sends whatever the test wants.
 type rawPeer struct {
 	t  *testing.T
 	s  net.Conn
@@ -58,8 +58,8 @@ func rawPairOver(t *testing.T, a, b net.Conn, cfg extsock.Config, private []byte
 	return newRawPeer(t, a, mpa.Agreement{CRC: true}), c
 }
 
-// newRawPeer returns a peer that has gone through startup over s. a says what was agreed, as the
-// peer sees it.
+// newRawPeer returns a peer that has completed startup over s. a is the agreement, as the peer sees
+// it.
 func newRawPeer(t *testing.T, s net.Conn, a mpa.Agreement) *rawPeer {
 	return &rawPeer{t: t, s: s, tx: mpa.NewSender(a), rx: rawpeer.NewReceiver(a)}
 }
@@ -88,7 +88,7 @@ func (p *rawPeer) next() ([]byte, error) {
 	return slices.Clone(p.rx.ULPDU().Data), nil
 }
 
-// wantTerminate wants one Terminate with these three codes, and then the FIN.
+// wantTerminate checks that one Terminate with these three codes comes, and then the FIN.
 func (p *rawPeer) wantTerminate(layer, etype, code uint8) {
 	p.t.Helper()
 	u, err := p.next()
@@ -111,8 +111,8 @@ func (p *rawPeer) wantTerminate(layer, etype, code uint8) {
 	}
 }
 
-// TestFaultsEndInATerminate sends what a peer must not, after one good Send: the right Terminate
-// comes, nothing is placed, and the good message has been delivered.
+// TestFaultsEndInATerminate sends something that a peer must not send, after one good Send. The
+// right Terminate comes, nothing is placed, and the good message is delivered.
 func TestFaultsEndInATerminate(t *testing.T) {
 	tests := []struct {
 		desc               string
@@ -204,8 +204,8 @@ func TestBadCRCEndsInATerminate(t *testing.T) {
 	})
 }
 
-// TestFirstFPDUBad: before one FPDU was validated a Responder sends nothing, not even a Terminate
-// (RFC 5044 §7.1.2).
+// TestFirstFPDUBad: before it has validated an FPDU, a Responder sends nothing, not even a
+// Terminate (RFC 5044 §7.1.2).
 func TestFirstFPDUBad(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{}, nil)
@@ -220,7 +220,8 @@ func TestFirstFPDUBad(t *testing.T) {
 	})
 }
 
-// TestTerminateReceived: it is told in words, not answered, and everything is flushed.
+// TestTerminateReceived: a Terminate of the peer is reported as an error and not answered, and
+// everything is flushed.
 func TestTerminateReceived(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{}, nil)
@@ -240,8 +241,8 @@ func TestTerminateReceived(t *testing.T) {
 	})
 }
 
-// TestInsufficientIRDIsTold: an Initiator that cannot serve the Responder's ORD says so with one
-// Terminate (RFC 6581 §8), and a kind of RTR that is not there likewise.
+// TestStartupTerminates: an Initiator that cannot serve the Responder's ORD, or that has none of
+// its kinds of RTR, says so with one Terminate (RFC 6581 §8).
 //
 // RDMAP-6580-3.3-1
 func TestStartupTerminates(t *testing.T) {
@@ -280,8 +281,8 @@ func TestStartupTerminates(t *testing.T) {
 	}
 }
 
-// TestSTagOfAnotherConnection: what one connection was lent, another cannot reach, in a shared
-// Domain or not.
+// TestSTagOfAnotherConnection: a peer cannot use memory that was registered for another connection,
+// in a shared Domain or not.
 func TestSTagOfAnotherConnection(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		for _, shared := range []bool{false, true} {
@@ -322,8 +323,8 @@ func readRequest(stag ddp.STag, to uint64, n uint32) []byte {
 	return prototest.Untagged(control, ddp.QNReadRequest, 1, 0, prototest.ReadRequest(9, 0, n, stag, to))
 }
 
-// TestMessageOffsets: an MO that is not the next one is invalid where the driver provides the
-// receive buffers, too, whatever memory there is (RFC 5041 §7.1, §7.2).
+// TestMessageOffsets: an MO that is not the next one is invalid even if the driver provides the
+// receive buffers, however much memory there is (RFC 5041 §7.1, §7.2).
 func TestMessageOffsets(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		for _, mo := range []uint32{4, 1 << 31, math.MaxUint32 - 3} {
@@ -343,7 +344,7 @@ func TestMessageOffsets(t *testing.T) {
 	}
 }
 
-// TestReadBeyondTheRegion: the bounds of a Region hold for Reads as well.
+// TestReadBeyondTheRegion: the bounds of a Region also apply to Reads.
 func TestReadBeyondTheRegion(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{}, nil)

@@ -17,7 +17,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// A lender is a Conn whose Read has lent its memory to a raw peer.
+// A lender is a Conn whose Read has granted its memory to a raw peer.
 type lender struct {
 	t    *testing.T
 	p    *rawPeer
@@ -32,7 +32,7 @@ type readEnd struct {
 	err error
 }
 
-// lend begins a Read of n octets and an offer of as many.
+// lend begins a Read into buf, and an offer of as many octets.
 func lend(t *testing.T, buf []byte) *lender {
 	t.Helper()
 	p, c := rawStreamPair(t, extsock.Config{CloseTimeout: time.Second}, 32)
@@ -77,8 +77,8 @@ func idleMemory() int64 {
 	return extsock.MemoryTaken()
 }
 
-// TestGrantsAreCounted: what may have to replace the memory that a Read has lent is memory of the
-// limit, from the grant on and until nothing of it is left, whichever way that goes.
+// TestGrantsAreCounted: memory that may have to replace the granted memory of a Read counts toward
+// the limit, from the grant until nothing of it is left, however the grant ends.
 func TestGrantsAreCounted(t *testing.T) {
 	alone(t)
 	const n, size = 300_000, 512 << 10
@@ -154,9 +154,8 @@ func TestGrantsAreCounted(t *testing.T) {
 	}
 }
 
-// TestGrantsKeepTheLimit: peers whose offers are granted and that then send nothing make the
-// process hold no more than the limit, however much memory the Reads had. There is room left for
-// others.
+// TestGrantsKeepTheLimit: if peers get grants and then send nothing, the process holds no more than
+// the limit, however much memory the Reads had. There is room left for others.
 func TestGrantsKeepTheLimit(t *testing.T) {
 	alone(t)
 	const limit = 16 << 20
@@ -188,8 +187,8 @@ func TestGrantsKeepTheLimit(t *testing.T) {
 	})
 }
 
-// TestNoGrantWithoutMemory: without memory for it nothing is granted. The Write comes as data, and
-// the Read has all of it.
+// TestNoGrantWithoutMemory: if there is no memory to replace a grant, nothing is granted. The Write
+// comes as data, and the Read gets all of it.
 func TestNoGrantWithoutMemory(t *testing.T) {
 	alone(t)
 	for _, limit := range []int64{0, 2 << 20, 64 << 20} {

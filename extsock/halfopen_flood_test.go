@@ -44,7 +44,7 @@ func (s *street) Accept() (net.Conn, error) {
 	return resident{c, simtoe.Addr{Net: "sim", Address: <-s.from + ":1"}}, nil
 }
 
-// A resident is a connection whose peer lives at an address.
+// A resident is a connection whose peer has the address at.
 type resident struct {
 	toe.Stream
 	at net.Addr
@@ -54,8 +54,8 @@ func (r resident) RemoteAddr() net.Addr { return r.at }
 
 // TestHalfOpenFlood: for two minutes, a hundred connections a second come from a few addresses.
 // Each begins a Request and does not go on, and Config.MaxHalfOpen is 64. Meanwhile a peer from
-// elsewhere connects every 5 s that takes 3 s for its Request, within which the flood has filled
-// all places several times. All of these get into DDP mode.
+// another address connects every 5 s. It takes 3 s for its Request, during which the flood fills
+// all places several times. All of these peers get into DDP mode.
 func TestHalfOpenFlood(t *testing.T) {
 	alone(t)
 	const most, slow, each = 64, 3 * time.Second, 5 * time.Second

@@ -11,7 +11,8 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// withClientCertificates are the two sides of TLS, where the server asks the client who it is.
+// withClientCertificates returns the TLS configurations of both sides. The server asks for the
+// client's certificate.
 func withClientCertificates(t *testing.T) (client, server *tls.Config) {
 	client, server = tlsConfigs(t)
 	client.Certificates = server.Certificates
@@ -19,8 +20,8 @@ func withClientCertificates(t *testing.T) (client, server *tls.Config) {
 	return client, server
 }
 
-// TestPeerUnderTLS: after Handshake ConnectionState says who the peer is, at both ends, in each
-// mode.
+// TestPeerUnderTLS: after Handshake, ConnectionState has the peer's certificates, at both ends and
+// in each mode.
 func TestPeerUnderTLS(t *testing.T) {
 	listened := func(mode extsock.Startup) func(t *testing.T) (client, server *extsock.Conn) {
 		return func(t *testing.T) (client, server *extsock.Conn) {

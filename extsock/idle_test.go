@@ -24,10 +24,10 @@ import (
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
-// What an idle connection costs. For each kind of connection there are two processes of their own,
-// so that nothing else is measured: one dials, one accepts. Each connection exchanges messages, so
-// that it has made all that it makes at its first use, and then both programs wait for more in
-// Read.
+// These tests measure what an idle connection costs. For each kind of connection there are two
+// processes, so that nothing else is measured: one dials, one accepts. Each connection exchanges
+// messages first, so that it has allocated everything that it allocates at its first use. Then both
+// programs wait in Read.
 
 // An idleKind is a kind of connection.
 type idleKind string
@@ -36,16 +36,15 @@ const (
 	idleTCP      idleKind = "tcp"
 	idleStream   idleKind = "stream"
 	idleMessages idleKind = "messages"
-	// idleSparse is idleStream where all pools are emptied before each connection is used for the
-	// last time: as where messages come so rarely that a connection shares no memory with others
-	// that it keeps.
+	// idleSparse is idleStream, but all pools are emptied before each connection is used for the
+	// last time. This models messages that come so rarely that connections share no pooled memory.
 	idleSparse idleKind = "sparse"
-	// idleBurst is idleStream after Writes for which all queues were as long as they get.
+	// idleBurst is idleStream after Writes that have filled all queues.
 	idleBurst idleKind = "burst"
 )
 
-// maxIdleOctets is the most that an idle connection in DDP mode may take beyond one of TCP: the
-// heap's objects and stacks.
+// maxIdleOctets is how much memory in heap objects and stacks an idle connection in DDP mode may
+// take beyond a TCP connection.
 const maxIdleOctets = 32 << 10
 
 // idleOthers is the number of goroutines that do not belong to one connection: the Listener's, and
@@ -157,8 +156,8 @@ type idleFigures struct {
 	Goroutines  int64
 }
 
-// memory is what can be compared where connections are few: gaps in the heap differ from run to
-// run.
+// memory returns the part that can be compared even for few connections; gaps in the heap differ
+// from run to run.
 func (f idleFigures) memory() int64 { return f.Live + f.Stack }
 
 // add adds g to f, sign times.
@@ -196,7 +195,7 @@ func measureIdle(t testing.TB, kind idleKind, n int64) (figures [2]idleFigures) 
 	return figures
 }
 
-// An idleJob is what a process is to do, in its environment.
+// An idleJob says what a process must do. It is passed in the environment.
 type idleJob struct {
 	Kind    idleKind
 	N       int64
@@ -208,8 +207,8 @@ const idleTimeout = 3 * time.Minute
 
 const idlePeerEnv = "RDDP_IDLE_PEER"
 
-// emulatorEnv names the program that runs this test binary where .ci/machine does: what go test has
-// after -exec.
+// emulatorEnv names the program that runs this test binary for .ci/machine: the value of go test's
+// -exec.
 const emulatorEnv = "RDDP_EMULATOR"
 
 // An idlePeer is one of the two processes.
@@ -247,14 +246,14 @@ func startSelf(t testing.TB, ctx context.Context, env ...string) *idlePeer {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // where the test has failed half-way
+	t.Cleanup(func() { // if the test has failed half-way
 		cmd.Process.Kill()
 		cmd.Wait()
 	})
 	return &idlePeer{cmd, in, bufio.NewReader(out)}
 }
 
-// line returns the next line of what p says.
+// line returns the next line of p's output.
 func (p *idlePeer) line(t testing.TB) string {
 	t.Helper()
 	s, err := p.out.ReadString('\n')
@@ -295,8 +294,8 @@ func runIdlePeer(env string) error {
 	return err
 }
 
-// checkFileLimit says clearly that N connections can't be had. Go has raised the limit as far as
-// the process may.
+// checkFileLimit returns a clear error if N connections need too many files. Go has raised the
+// limit as far as it can.
 func (j idleJob) checkFileLimit() error {
 	limits, err := os.ReadFile("/proc/self/limits")
 	if err != nil {
@@ -313,12 +312,12 @@ func (j idleJob) checkFileLimit() error {
 	return nil
 }
 
-// config is how both ends of the connections behave.
+// config returns the Config of both ends of the connections.
 func (j idleJob) config() *extsock.Config {
 	return &extsock.Config{Startup: extsock.StartupRequire, Messages: j.Kind == idleMessages}
 }
 
-// accept gives the listener's address out and serves N connections, each with a goroutine.
+// accept prints the listener's address and serves N connections, each in a goroutine.
 func (j idleJob) accept() error {
 	var l net.Listener
 	var err error
@@ -346,7 +345,7 @@ func (j idleJob) accept() error {
 	return nil
 }
 
-// dial makes N connections, each with a goroutine, and says so when all are idle.
+// dial makes N connections, each with a goroutine, and reports when all are idle.
 func (j idleJob) dial() error {
 	used := make(chan error)
 	for i := range j.N {
@@ -425,9 +424,9 @@ func waitIdle(c net.Conn) {
 	c.Read(make([]byte, idleShort))
 }
 
-// figuresNow returns what this process has, after garbage collections such as an idle process has
-// every two minutes: they empty pools and shrink stacks, by and by. Before them, no more than most
-// goroutines are left.
+// figuresNow returns the figures of this process, after several garbage collections, which an idle
+// process has every two minutes: they empty pools and shrink stacks step by step. Before them it
+// waits until at most most goroutines are left.
 func figuresNow(most int64) (f idleFigures) {
 	for deadline := time.Now().Add(time.Minute); int64(runtime.NumGoroutine()) > most && time.Now().Before(deadline); {
 		runtime.Gosched()

@@ -12,7 +12,7 @@ import (
 )
 
 // TestNothingIsLeft opens, uses and closes connections and counts what is left: file descriptors,
-// goroutines, and Regions of a Protection Domain that lives on.
+// goroutines, and Regions of a Protection Domain that outlives them.
 func TestNothingIsLeft(t *testing.T) {
 	descriptors := func() int {
 		d, err := os.ReadDir("/proc/self/fd")

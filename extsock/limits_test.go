@@ -49,8 +49,9 @@ func accept(t *testing.T, l *extsock.Listener, n *simtoe.Network) (peer net.Conn
 // request is an MPA Request without private data.
 func request() []byte { return mpa.Frame{Revision: 1, CRC: true}.AppendTo(nil) }
 
-// TestHalfOpenLimit: beyond Config.MaxHalfOpen the oldest goes, with ErrHalfOpen, whatever way of
-// startup; the newest gets through. Who has sent its Request, or is plain TCP, does not count.
+// TestHalfOpenLimit: beyond Config.MaxHalfOpen the oldest connection is closed with ErrHalfOpen,
+// whatever call began startup, and the newest one gets through. Connections whose Request has come,
+// or that are plain TCP, do not count.
 func TestHalfOpenLimit(t *testing.T) {
 	alone(t)
 	for _, start := range []struct {
@@ -102,7 +103,7 @@ func TestHalfOpenLimit(t *testing.T) {
 					if n := extsock.TotalStats().HalfOpenEvictions - before; n != 2 {
 						t.Errorf("%d evictions counted, want 2", n)
 					}
-					// The two that are in DDP mode count no more.
+					// The two that are in DDP mode no longer count.
 					for range 2 {
 						peer, c := accept(t, l, n)
 						peer.Write(request())
@@ -120,8 +121,8 @@ func TestHalfOpenLimit(t *testing.T) {
 	}
 }
 
-// TestHalfOpenSilentPreferNotCounted: of a connection that may well be plain TCP nothing is known
-// before its first octet.
+// TestHalfOpenSilentPreferNotCounted: a connection that may be plain TCP does not count before its
+// first octet.
 func TestHalfOpenSilentPreferNotCounted(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		l, n := simListener(t, extsock.Config{Startup: extsock.StartupPrefer, MaxHalfOpen: 1})
@@ -143,9 +144,9 @@ func TestHalfOpenSilentPreferNotCounted(t *testing.T) {
 	})
 }
 
-// TestHandshakeTimeoutIsOne: the time that a peer has for its Request is HandshakeTimeout, however
-// slowly it comes and however it is asked for; the octets do not prolong it, nor does the change
-// from sniffing to startup.
+// TestHandshakeTimeoutIsOne: a peer has HandshakeTimeout for its Request, however slowly the
+// Request comes and whatever call asks for it. Neither the octets nor the change from sniffing to
+// startup prolong that time.
 //
 // MPA-5044-7.1.2-27
 func TestHandshakeTimeoutIsOne(t *testing.T) {
@@ -204,7 +205,7 @@ func TestBadSTagDelay(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		l, n := simListener(t, extsock.Config{Startup: extsock.StartupPrefer})
 		cfg := &extsock.Config{Startup: extsock.StartupRequire, Backend: n}
-		// try connects, uses a bad STag if it is to, and returns how long startup took.
+		// try connects, uses a bad STag if bad is set, and returns how long startup took.
 		try := func(bad bool) time.Duration {
 			begin := time.Now()
 			accepted := make(chan *extsock.Conn, 1)
@@ -270,8 +271,8 @@ func TestBadSTagDelay(t *testing.T) {
 	})
 }
 
-// TestDeregisterIsNoBadSTag: the address of a peer does not wait because the program has ended the
-// Region of which the peer's Read was being answered.
+// TestDeregisterIsNoBadSTag: a peer's address is not delayed because the program has deregistered a
+// Region while the peer's Read of it was being answered.
 func TestDeregisterIsNoBadSTag(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		n := simtoe.New(simtoe.Config{Window: 1000, MaxSegment: 1000, Delay: time.Second})
@@ -321,8 +322,8 @@ func TestDeregisterIsNoBadSTag(t *testing.T) {
 	})
 }
 
-// TestIdleTimeout: a connection on which nothing happens ends; one on which something does from
-// time to time stays.
+// TestIdleTimeout: a connection on which nothing moves ends. One on which something moves from time
+// to time stays.
 func TestIdleTimeout(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{IdleTimeout: 10 * time.Second}}, side{})
@@ -351,8 +352,8 @@ func TestIdleTimeout(t *testing.T) {
 	})
 }
 
-// TestWriteTimeout: a peer whose TCP takes nothing ends the connection, be it Writes or answers to
-// its Reads that wait.
+// TestWriteTimeout: if the peer's TCP takes nothing, the connection ends, whether Writes or answers
+// to its Reads wait.
 func TestWriteTimeout(t *testing.T) {
 	for _, whole := range []bool{false, true} {
 		t.Run(fmt.Sprintf("TCP that can't be waited for: %t", whole), func(t *testing.T) {
@@ -384,8 +385,8 @@ func TestWriteTimeout(t *testing.T) {
 	}
 }
 
-// TestWriteTimeoutWithoutReader: a peer whose TCP takes nothing ends the connection also when the
-// program has read, and neither a Read nor the home goroutine receives. What was posted is flushed.
+// TestWriteTimeoutWithoutReader: the connection also ends when neither a Read nor the home
+// goroutine receives. What was posted is flushed.
 func TestWriteTimeoutWithoutReader(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{Window: 64 << 10}, inMessages, side{cfg: extsock.Config{Messages: true, WriteTimeout: 3 * time.Second}})

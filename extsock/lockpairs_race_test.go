@@ -18,7 +18,8 @@ import (
 
 // TestLockPairsOfAnEcho counts how often locks are locked and unlocked for an echo of 64 octets.
 // Both ends do the same, a Write and a Read, so half of the pairs are those of one end. The locks
-// of the simulator stand for the operating system's TCP and are left out. Race builds alone count.
+// of the simulator take the place of the operating system's TCP and are left out. Only race builds
+// count locks.
 func TestLockPairsOfAnEcho(t *testing.T) {
 	alone(t)
 	for _, tt := range []struct {
@@ -39,7 +40,7 @@ func TestLockPairsOfAnEcho(t *testing.T) {
 				after := locks.Counts()
 				a.Close()
 				b.Close()
-				time.Sleep(time.Minute) // of the bubble's: all goroutines of the connections end
+				time.Sleep(time.Minute) // of the bubble: all goroutines of the connections end
 				pairs := make(map[string]float64)
 				sum := 0.0
 				for name, n := range after {
@@ -57,7 +58,7 @@ func TestLockPairsOfAnEcho(t *testing.T) {
 	}
 }
 
-// echoes has b answer n messages of a, one after the other.
+// echoes sends n messages from a, one after the other, and b answers each.
 func echoes(t *testing.T, a, b io.ReadWriter, n int) {
 	t.Helper()
 	done := make(chan error, 1)

@@ -16,8 +16,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestMarkersForEarlyPlacement: over a TCP that shows bytes early, both ends ask for Markers by
-// themselves, and short FPDUs come, unless the Config says otherwise.
+// TestMarkersForEarlyPlacement: over a TCP that shows bytes early, both ends ask for Markers and
+// send short FPDUs, unless the Config says otherwise.
 func TestMarkersForEarlyPlacement(t *testing.T) {
 	early := simtoe.Config{Seed: 1, Split: true, Early: 0.5}
 	for name, tt := range map[string]struct {
@@ -135,8 +135,8 @@ func isRejected(err error) bool {
 	return errors.As(err, &r)
 }
 
-// foreignReply answers a Request as a stack does that knows no Markers, and reports whether the
-// Request asks for them.
+// foreignReply answers a Request like a stack without Markers, and reports whether the Request asks
+// for them.
 func foreignReply(t *testing.T, s toe.Stream, private []byte, always bool) (markers bool) {
 	defer s.Close()
 	request := foreignRequest(t, s)
@@ -154,7 +154,7 @@ func foreignRequest(t *testing.T, s toe.Stream) mpa.Frame {
 	return request
 }
 
-// foreignAnswer sends a Reply, and reads until the end if it is no rejection.
+// foreignAnswer sends a Reply, and reads until the end unless the Reply is a rejection.
 func foreignAnswer(s toe.Stream, request mpa.Frame, reject bool, private []byte) {
 	reply := mpa.Frame{Reply: true, Revision: request.Revision, CRC: true, Enhanced: request.Enhanced, Reject: reject, PrivateData: private}
 	s.Write(reply.AppendTo(nil))
@@ -163,8 +163,8 @@ func foreignAnswer(s toe.Stream, request mpa.Frame, reject bool, private []byte)
 	}
 }
 
-// TestDialRemembersRefusedMarkers: a Dialer asks a peer that has refused Markers no more, for a
-// while.
+// TestDialRemembersRefusedMarkers: for some time, a Dialer no longer asks a peer that has refused
+// Markers for them.
 func TestDialRemembersRefusedMarkers(t *testing.T) {
 	type dial struct {
 		wait    time.Duration // before it

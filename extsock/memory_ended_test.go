@@ -40,7 +40,8 @@ func endedUnread(t *testing.T, messages bool, how simtoe.CutHow) *extsock.Conn {
 	return cr
 }
 
-// checkUnread wants the books to count what c has unread beyond its allowance, and nothing else.
+// checkUnread checks that the budget counts what c has unread beyond its allowance, and nothing
+// else.
 func checkUnread(t *testing.T, when string, c *extsock.Conn, messages bool) {
 	t.Helper()
 	const step = 64 << 10 // in which the budget counts
@@ -57,8 +58,8 @@ func checkUnread(t *testing.T, when string, c *extsock.Conn, messages bool) {
 	}
 }
 
-// TestMemoryOfEnded: what is unread when a connection ends stays counted until Reads take it, Close
-// throws it away, or the collector frees it. What no Read will get is given back at once.
+// TestMemoryOfEnded: unread data of a connection that ends stays counted until Reads take it, Close
+// discards it, or the garbage collector frees it. Other memory is given back at once.
 func TestMemoryOfEnded(t *testing.T) {
 	alone(t)
 	for _, messages := range []bool{false, true} {
@@ -110,8 +111,8 @@ type (
 	writerOnly struct{ io.Writer }
 )
 
-// TestMemoryOfDropped: the budget gets back what a connection has left unread that the program
-// drops without Close.
+// TestMemoryOfDropped: if the program drops a connection without Close, the budget gets back the
+// memory of its unread data.
 func TestMemoryOfDropped(t *testing.T) {
 	alone(t)
 	limitMemory(t, 64<<20)
@@ -129,8 +130,8 @@ func TestMemoryOfDropped(t *testing.T) {
 	}
 }
 
-// TestMemoryOfBacklog: connections that nobody accepts hold the allowances of the backlog's seats,
-// and no more than the limit beyond, however many peers come, fill their windows and reset.
+// TestMemoryOfBacklog: connections that are not accepted hold at most the allowances of the
+// backlog's seats and the limit, however many peers come, fill their windows and reset.
 func TestMemoryOfBacklog(t *testing.T) {
 	alone(t)
 	const limit, least = 8 << 20, 512 << 10

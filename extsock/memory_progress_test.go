@@ -24,9 +24,9 @@ import (
 // copied is a side whose Writes are data of the stream, and never a rendezvous.
 var copied = side{cfg: extsock.Config{Crossover: -1, CloseTimeout: time.Second}}
 
-// TestCreditsNeedNoMemory: an end holds unread octets, as many as its peer has credits for, and
-// there is no memory but the fixed allowances. Its own Writes and one-sided operations go on, and
-// so do the peer's one-sided operations.
+// TestCreditsNeedNoMemory: an end holds as many unread octets as its peer has credits for, and
+// there is no memory beyond the fixed allowances. Its own Writes and one-sided operations go on,
+// and so do the peer's one-sided operations.
 func TestCreditsNeedNoMemory(t *testing.T) {
 	alone(t)
 	for _, limit := range []int64{extsock.DefaultMemory, 0} {
@@ -78,8 +78,8 @@ func TestCreditsNeedNoMemory(t *testing.T) {
 	}
 }
 
-// A duplex is two ends that write, read and use each other's memory without end, in rounds: in each
-// of them one end reads nothing before it has written its part and done its operations.
+// A duplex is two ends that write, read and use each other's memory, in rounds. In each round one
+// end reads nothing before it has written its part and done its operations.
 type duplex struct {
 	conns   [2]*extsock.Conn
 	remotes [2]*extsock.RemoteMemory
@@ -152,9 +152,9 @@ func (d *duplex) round(r *rand.Rand, late int) error {
 }
 
 // TestNoMemory: with SetMemoryLimit(0), two ends that both write, both read, and read one-sided
-// make progress for 60 s. In each round one of them, in turn, does not read before all that it has
-// written is taken, and its peer writes meanwhile what the credits permit. Without the tag
-// conformance it is one second.
+// make progress for 60 s. In each round one of them, in turn, does not read before TCP has taken
+// all that it has written, and meanwhile its peer writes what the credits permit. Without the tag
+// conformance the test takes one second.
 func TestNoMemory(t *testing.T) {
 	alone(t)
 	duration := time.Second
@@ -197,8 +197,8 @@ func TestNoMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryIsUsedUpByOthers: other connections hold all the memory there is, unread. A connection
-// that begins then, and one that has begun before, are brought to no standstill.
+// TestMemoryIsUsedUpByOthers: unread data of other connections takes all memory. Connections that
+// begin before or after that still make progress.
 func TestMemoryIsUsedUpByOthers(t *testing.T) {
 	alone(t)
 	bubble(t, func(t *testing.T) {
@@ -246,9 +246,9 @@ func TestMemoryIsUsedUpByOthers(t *testing.T) {
 	})
 }
 
-// TestCloseWhileAMessageWaits: a message that waits for memory when Close is called, although the
-// program has read all before it, keeps nothing back that Close waits for: a Read that goes out
-// when an earlier one is answered.
+// TestCloseWhileAMessageWaits: when Close is called, a message waits for memory, and the program
+// has read everything before it. Close does not wait in vain for a queued Read, which goes out when
+// the answer to an earlier one, behind that message, has arrived.
 func TestCloseWhileAMessageWaits(t *testing.T) {
 	alone(t)
 	bubble(t, func(t *testing.T) {
@@ -287,9 +287,9 @@ func TestCloseWhileAMessageWaits(t *testing.T) {
 	})
 }
 
-// A stallLog is a slog.Handler that holds up the goroutine with a message that waits for memory: it
-// sends a value when that goroutine has come for the first time, which goes on when the channel is
-// closed.
+// A stallLog is a slog.Handler that stops the goroutine whose message waits for memory. It sends a
+// value when that goroutine calls it for the first time, and lets the goroutine go on when the
+// channel is closed.
 type stallLog chan struct{}
 
 func (s stallLog) Enabled(context.Context, slog.Level) bool { return true }

@@ -29,10 +29,10 @@ func limitMemory(t *testing.T, n int64) {
 	})
 }
 
-// TestMemoryLimit: where there is no memory beyond the allowance, what is unread is bounded by
-// that. In message mode the connection stalls, and is counted. A byte stream never does: its peer
-// has no credits, and counts that. Either goes on when its program reads; nothing is lost. With
-// memory there is more, and no stall.
+// TestMemoryLimit: without memory beyond the allowance, the allowance bounds the unread data. In
+// message mode the connection stalls, and counts that. A byte stream never stalls: its peer runs
+// out of credits, and counts that. Both go on when the program reads, and nothing is lost. With
+// memory, more can be unread, and nothing stalls.
 func TestMemoryLimit(t *testing.T) {
 	alone(t)
 	for _, messages := range []bool{false, true} {
@@ -84,9 +84,9 @@ func TestMemoryLimit(t *testing.T) {
 	}
 }
 
-// TestBegunFPDU: a peer that stops in the middle of an FPDU holds a whole buffer only for much of
-// one, and the FPDU arrives when its rest does. Kernel TCP borrows a buffer late, and the simulator
-// early.
+// TestBegunFPDU: a peer that stops in the middle of an FPDU keeps a whole buffer in use only if
+// much of the FPDU has arrived. The FPDU arrives when its rest does. Kernel TCP borrows a buffer
+// late, and the simulator early.
 func TestBegunFPDU(t *testing.T) {
 	alone(t)
 	const length = 60_000
@@ -139,8 +139,8 @@ func TestBegunFPDU(t *testing.T) {
 	}
 }
 
-// TestMemoryLimitClose: what a connection has of the memory is given back by its Close, and by its
-// end without one, but for what is unread then: see TestMemoryOfEnded.
+// TestMemoryLimitClose: Close gives back a connection's memory. So does an end without Close,
+// except for unread data: see TestMemoryOfEnded.
 func TestMemoryLimitClose(t *testing.T) {
 	alone(t)
 	for _, how := range []string{"Close", "a lost connection", "Close while it stalls"} {
@@ -182,8 +182,8 @@ func TestMemoryLimitClose(t *testing.T) {
 	}
 }
 
-// TestMemoryLimitBothWrite: two ends that both write before they read, what fits the allowance, do
-// not wait for each other, though there is no memory beyond it.
+// TestMemoryLimitBothWrite: two ends that both write before they read do not wait for each other if
+// the data fits the allowance, even if there is no memory beyond it.
 func TestMemoryLimitBothWrite(t *testing.T) {
 	alone(t)
 	bubble(t, func(t *testing.T) {

@@ -55,7 +55,7 @@ func TestPlainThenDDP(t *testing.T) {
 	}
 }
 
-// TestReadKeepsMessagesApart: a Read never gives octets of two messages, and loses none.
+// TestReadKeepsMessagesApart: a Read never returns octets of two messages, and loses none.
 func TestReadKeepsMessagesApart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, inMessages, inMessages)
@@ -73,9 +73,8 @@ func TestReadKeepsMessagesApart(t *testing.T) {
 	})
 }
 
-// TestUnreadMessagesHoldBackTheWriter: what is not read is neither lost nor fatal, however much it
-// is.
-// DDP-5041-7.1-5, DDP-5041-7.1-11
+// TestUnreadMessagesHoldBackTheWriter: unread messages are neither lost nor fatal, however many
+// there are. DDP-5041-7.1-5, DDP-5041-7.1-11
 func TestUnreadMessagesHoldBackTheWriter(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{Window: 4096}, inMessages, side{cfg: extsock.Config{Messages: true, RecvDepth: 2, RecvSize: 1000}})
@@ -93,7 +92,7 @@ func TestUnreadMessagesHoldBackTheWriter(t *testing.T) {
 		time.Sleep(time.Hour)
 		select {
 		case err := <-written:
-			t.Fatalf("nobody reads, and all Writes are done: %v", err)
+			t.Fatalf("the peer does not read, and all Writes are done: %v", err)
 		default:
 		}
 		p := make([]byte, 2000)
@@ -112,7 +111,8 @@ func TestUnreadMessagesHoldBackTheWriter(t *testing.T) {
 	})
 }
 
-// TestWriteLongerThanThePeersBuffers is refused here instead of ending the stream there.
+// TestWriteLongerThanThePeersBuffers: this end refuses such a Write, which would end the stream at
+// the peer.
 func TestWriteLongerThanThePeersBuffers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, inMessages, side{cfg: extsock.Config{Messages: true, RecvSize: 100}})
@@ -128,10 +128,9 @@ func TestWriteLongerThanThePeersBuffers(t *testing.T) {
 	})
 }
 
-// TestDeadlines: Read and Write give up at their deadline, and the connection lives on. So an
+// TestDeadlines: Read and Write give up at their deadline, and the connection goes on. So an
 // application has its "reasonable timeout while waiting for FPDUs, ULPDUs, and application level
-// messages" (RFC 5044 §7.1.2).
-// MPA-5044-7.1.2-28
+// messages" (RFC 5044 §7.1.2). MPA-5044-7.1.2-28
 func TestDeadlines(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, inMessages, inMessages)
@@ -247,7 +246,7 @@ func TestRemoteMemory(t *testing.T) {
 	}
 }
 
-// TestWrongUse: each misuse has an error of its own, and the connection survives it.
+// TestWrongUse: each misuse returns an error of its own, and the connection survives it.
 func TestWrongUse(t *testing.T) {
 	ci, cr := simPair(t, simtoe.Config{}, inMessages, postRecvs(extsock.Config{}, 1, 8))
 	plain, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})

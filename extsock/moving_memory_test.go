@@ -17,9 +17,9 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestMovingMemory has a Region rewritten at full speed while Reads of it are answered: not one
-// FPDU has a wrong CRC, every Read succeeds, and no octet comes from beside the Region. A Read
-// Response is a snapshot.
+// TestMovingMemory rewrites a Region at full speed while Reads of it are answered. No FPDU has a
+// wrong CRC, every Read succeeds, and no octet comes from outside the Region. A Read Response is a
+// snapshot.
 //
 // Under the race detector the Region is rewritten by Store, which waits for copies; otherwise by
 // plain stores.
@@ -29,10 +29,10 @@ func TestMovingMemory(t *testing.T) {
 		reads = 1_000_000
 	}
 	movingMemory(t, 256, reads)
-	movingMemory(t, 32<<10, reads/40) // payloads so long that others of their length are sent without a copy
+	movingMemory(t, 32<<10, reads/40) // payloads that would be sent without a copy if they were not of a Region
 }
 
-// movingMemory does that with Reads of size octets each.
+// movingMemory is TestMovingMemory with Reads of size octets each.
 func movingMemory(t *testing.T, size, reads int) {
 	const batch = 64
 	ci, cr := tcpPair(t, side{cfg: extsock.Config{Messages: true, IRD: batch, ORD: batch}}, side{cfg: extsock.Config{Messages: true, IRD: batch, ORD: batch}})
@@ -113,8 +113,8 @@ func movingMemory(t *testing.T, size, reads int) {
 }
 
 // TestMovingMemoryAnySplit runs one script of all operations between two connections over networks
-// that chop the stream in different ways. Completions, memory and what was read are the same, and
-// nothing waits for time to pass.
+// that split the stream in different ways. The Completions, the memory and the bytes read are the
+// same, and nothing waits for a timer.
 func TestMovingMemoryAnySplit(t *testing.T) {
 	wires := []simtoe.Config{{}, {MaxSegment: 1}, {MaxSegment: 2}, {MaxSegment: 3}, {MaxSegment: 5}, {MaxSegment: 7}, {MaxSegment: 18}, {MaxSegment: 1499}}
 	seeds := uint64(4)

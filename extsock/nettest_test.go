@@ -11,8 +11,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestNetConn has the standard's own test of net.Conn judge both modes, and rsockets, over each
-// kind of stream.
+// TestNetConn runs nettest, the Go project's test of net.Conn, on both modes, and on rsockets, over
+// each kind of stream.
 func TestNetConn(t *testing.T) {
 	for _, tt := range []struct {
 		desc    string
@@ -26,7 +26,7 @@ func TestNetConn(t *testing.T) {
 	} {
 		for _, mode := range []string{"TCP", "DDP", "rsockets"} {
 			t.Run(tt.desc+"/"+mode, func(t *testing.T) {
-				t.Parallel() // they mostly wait
+				t.Parallel() // the tests mostly wait
 				nettest.TestConn(t, func() (c1, c2 net.Conn, stop func(), err error) {
 					a, b := tt.streams(t)
 					cfg := &extsock.Config{RSockets: mode == "rsockets"}

@@ -22,8 +22,8 @@ type noAddress struct{ net.Conn }
 func (noAddress) LocalAddr() net.Addr  { return nil }
 func (noAddress) RemoteAddr() net.Addr { return nil }
 
-// TestNoAddress: a connection without addresses works like another one: short and long Writes,
-// operations, the trace, captures, and what it says of an error.
+// TestNoAddress: a connection without addresses works like any other: short and long Writes,
+// operations, the trace, captures, and the text of errors.
 func TestNoAddress(t *testing.T) {
 	log := newEventLog()
 	var captured, tapped bytes.Buffer
@@ -73,7 +73,7 @@ func TestNoAddress(t *testing.T) {
 	if captured.Len() < 1<<20 || tapped.Len() < 1<<20 {
 		t.Errorf("the captures have %d and %d octets", captured.Len(), tapped.Len())
 	}
-	// A use of memory that nobody has lent: the peer ends the connection, and says so.
+	// A use of memory that was never registered: the peer ends the connection, and says so.
 	if _, err := ci.Remote(rdmap.Handle{STag: 1, Len: 8}).ReadAt(make([]byte, 8), 0); err == nil || !strings.Contains(err.Error(), "rddp") {
 		t.Errorf("ReadAt of nowhere: %v", err)
 	}

@@ -22,9 +22,9 @@ func longestRecord(n uint32) []byte {
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// TestPeerStatesLongMessages: a peer may state any length of its longest message. None of them
-// makes a Write panic or stop, and none is shown as a negative number. An int of 32 bits
-// (GOARCH=386) does not hold the upper half of them.
+// TestPeerStatesLongMessages: a peer may state any length of its longest message. No length makes a
+// Write panic or stop, and none is shown as a negative number. An int of 32 bits (GOARCH=386) does
+// not hold the upper half of them.
 func TestPeerStatesLongMessages(t *testing.T) {
 	for _, n := range []uint32{512, 1<<31 - 1, 1 << 31, 1<<31 + 4, math.MaxUint32} {
 		for _, messages := range []bool{false, true} {

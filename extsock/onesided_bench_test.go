@@ -14,10 +14,11 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// BenchmarkOneSidedAfterMessages is what a peer's operation takes when the program has just
-// answered some quick messages, and computes or waits for something else: no operation waits for
-// the program. p50 and p99 are of many such cycles on one connection. The echo over plain TCP, of
-// which a goroutine of the program waits in Read, is what the scheduler takes for any goroutine.
+// BenchmarkOneSidedAfterMessages measures how long a peer's operation takes when the program has
+// just answered some quick messages, and computes or waits for something else: no operation waits
+// for the program. p50 and p99 are of many such cycles on one connection. The echo over plain TCP,
+// for which a goroutine of the program waits in Read, shows how long the scheduler takes for any
+// goroutine.
 func BenchmarkOneSidedAfterMessages(b *testing.B) {
 	long := make([]byte, 512<<10)
 	plain := echoOverTCP(b)
@@ -104,7 +105,7 @@ func BenchmarkOneSidedAfterMessages(b *testing.B) {
 	}
 }
 
-// echoOverTCP returns one end of a connection, at whose other end a goroutine answers.
+// echoOverTCP returns one end of a connection. At the other end a goroutine answers.
 func echoOverTCP(b *testing.B) net.Conn {
 	b.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -124,8 +125,8 @@ func echoOverTCP(b *testing.B) net.Conn {
 	return c
 }
 
-// program answers messages, and then computes or waits until done says that the peer has what it
-// wants.
+// program answers messages, and then computes or waits until done says that the peer's operation is
+// complete.
 func program(c *extsock.Conn, quick, back int, computes bool, done chan bool) {
 	p, long := make([]byte, 8), make([]byte, max(back, 1))
 	for {

@@ -15,7 +15,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// sizes of messages: around everything that has an edge, for the given EMSS.
+// sizes returns lengths of messages around every limit, for the given EMSS.
 func sizes(emss int) []int {
 	m := mpa.MULPDU(emss, false)
 	return []int{0, 1, 2, 3, 4, 5, 127, 128, m - 19, m - 18, m - 17, m - 15, m - 14, m - 13, m - 1, m, m + 1, 65536}
@@ -27,9 +27,8 @@ func longMessage() int {
 }
 
 // TestOperations runs every operation, in both directions, in all sizes, with markers on and off
-// for each direction, with and without CRC: what is different about that "MUST be invisible to the
-// ULP" (RFC 5044 §4.4).
-// MPA-5044-4.4-7
+// for each direction, with and without CRC: the difference "MUST be invisible to the ULP" (RFC 5044
+// §4.4). MPA-5044-4.4-7
 func TestOperations(t *testing.T) {
 	for _, crc := range []bool{true, false} {
 		for markers := range 4 {
@@ -59,7 +58,7 @@ func TestOperationsOverLoopback(t *testing.T) {
 	}
 }
 
-// TestOperationsSplitAtEveryOctet has the wire give one octet at a time.
+// TestOperationsSplitAtEveryOctet runs over a wire that delivers one octet at a time.
 func TestOperationsSplitAtEveryOctet(t *testing.T) {
 	for _, markers := range []bool{false, true} {
 		t.Run(fmt.Sprintf("markers=%v", markers), func(t *testing.T) {
@@ -71,8 +70,7 @@ func TestOperationsSplitAtEveryOctet(t *testing.T) {
 	}
 }
 
-// TestOperationsWithEarlyRuns has the wire show octets out of order, too.
-// MPA-5044-1.2-1
+// TestOperationsWithEarlyRuns runs over a wire that also shows octets out of order. MPA-5044-1.2-1
 func TestOperationsWithEarlyRuns(t *testing.T) {
 	var early atomic.Uint64
 	t.Cleanup(func() {
@@ -96,7 +94,7 @@ func TestOperationsWithEarlyRuns(t *testing.T) {
 	}
 }
 
-// TestOperationsWithForeignPeer has one end hide that it is rddp: FPDUs keep to the EMSS.
+// TestOperationsWithForeignPeer: if one end hides that it is rddp, FPDUs fit the EMSS.
 func TestOperationsWithForeignPeer(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		i, r := postRecvs(extsock.Config{NoCapabilities: true, Extensions: true}, 8, 1<<17), postRecvs(extsock.Config{Extensions: true}, 8, 1<<17)
@@ -115,7 +113,7 @@ func TestOperationsOverPlainConn(t *testing.T) {
 	})
 }
 
-// TestOperationsOverAnyConn runs over a net.Conn that is nothing but that.
+// TestOperationsOverAnyConn runs over a net.Conn without further methods.
 func TestOperationsOverAnyConn(t *testing.T) {
 	a, b := net.Pipe()
 	ci, cr := switched(t, a, b, postRecvs(extsock.Config{}, 8, 1<<17), postRecvs(extsock.Config{}, 8, 1<<17))
@@ -133,7 +131,7 @@ func operations(t *testing.T, a, b *extsock.Conn, sizes []int) {
 	immediates(t, a, b)
 }
 
-// sends runs the four Sends; the Invalidate ones end a Region of the receiver.
+// sends runs the four kinds of Send. Those with Invalidate end a Region of the receiver.
 func sends(t *testing.T, a, b *extsock.Conn, size int, seed byte) {
 	t.Helper()
 	for n := range 4 {

@@ -72,7 +72,7 @@ func kernelStreams(t testing.TB) (a, b net.Conn) {
 	return socketPair(t, "tcp", "127.0.0.1:0")
 }
 
-// socketPair makes a connection of the operating system's.
+// socketPair makes a connection of the operating system.
 func socketPair(t testing.TB, network, address string) (a, b net.Conn) {
 	t.Helper()
 	l, err := net.Listen(network, address)
@@ -91,7 +91,7 @@ func socketPair(t testing.TB, network, address string) (a, b net.Conn) {
 	return a, b
 }
 
-// switched makes two connections of the streams and switches both. Their Close is the cleanup.
+// switched makes two connections of the streams and switches both. The cleanup closes them.
 func switched(t testing.TB, a, b net.Conn, i, r side) (ci, cr *extsock.Conn) {
 	t.Helper()
 	ci, cr = extsock.NewConn(a, true, &i.cfg), extsock.NewConn(b, false, &r.cfg)
@@ -139,7 +139,7 @@ func tcpPair(t testing.TB, i, r side) (ci, cr *extsock.Conn) {
 	return switched(t, a, b, i, r)
 }
 
-// postRecvs gives a side whose application posts n buffers of size octets, with IDs from 0.
+// postRecvs returns a side whose application posts n buffers of size octets, with IDs from 0.
 func postRecvs(cfg extsock.Config, n, size int) side {
 	cfg.RecvDepth = n
 	return side{cfg: cfg, before: func(c *extsock.Conn) error {
@@ -207,7 +207,7 @@ func do(t testing.TB, c *extsock.Conn, wr rdmap.WorkRequest) rdmap.Completion {
 	return complete(t, c.SendCQ())
 }
 
-// modeOf returns what c speaks: "DDP" or "TCP".
+// modeOf returns the mode of c: "DDP" or "TCP".
 func modeOf(c *extsock.Conn) string {
 	if c.ConnectionState().DDPMode {
 		return "DDP"
@@ -215,7 +215,7 @@ func modeOf(c *extsock.Conn) string {
 	return "TCP"
 }
 
-// fallbackOf returns why c is plain TCP although it was to prefer DDP mode, or nil.
+// fallbackOf returns why c is plain TCP although it prefers DDP mode, or nil.
 func fallbackOf(c *extsock.Conn) *extsock.FallbackError {
 	e := (*extsock.FallbackError)(nil)
 	errors.As(c.ConnectionState().Fallback, &e)
@@ -274,8 +274,8 @@ func (c plainConn) CloseWrite() error { return c.closeWrite() }
 
 func asPlainConn(s toe.Stream) net.Conn { return plainConn{struct{ net.Conn }{s}, s.CloseWrite} }
 
-// settle gives a bubble the time that connections take to end; time stands still when the test
-// function of a bubble has returned.
+// settle gives connections in a bubble time to end. When the test function of a bubble has
+// returned, its clock no longer advances.
 func settle() {
 	if !on.real {
 		time.Sleep(time.Minute)
@@ -290,14 +290,14 @@ func closeBoth(c [2]*extsock.Conn) {
 }
 
 // alone waits until the connections of the tests before this one have ended. Connections outside
-// bubbles may take a while after Close. What is counted for the whole process is this test's own
-// from then on. The caller is outside any bubble.
+// bubbles may take a while after Close. From then on, the counts of the process belong to this
+// test. The caller is outside any bubble.
 func alone(t *testing.T) {
 	t.Helper()
 	prototest.Wait(t, "the connections of earlier tests end", func() bool { return extsock.TotalStats().Open == 0 && extsock.MemoryReserved() == unbalanced })
 }
 
-// acceptConn is l.Accept with the type of what it returns.
+// acceptConn is l.Accept with a *Conn as its result.
 func acceptConn(l net.Listener) (*extsock.Conn, error) {
 	c, err := l.Accept()
 	if err != nil {
@@ -337,7 +337,7 @@ func bubble(t *testing.T, f func(*testing.T)) {
 	}
 }
 
-// unbalanced is the memory that tests have not given back, and have failed for.
+// unbalanced is memory that tests have not given back; these tests have failed.
 var unbalanced int64
 
 // balanced checks that the connections of the process, which have all ended, have given all memory

@@ -15,8 +15,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// faulty returns memory that no goroutine can use in the way that prot does not permit: a goroutine
-// that has called debug.SetPanicOnFault panics.
+// faulty returns memory with the protection prot. A goroutine that has called debug.SetPanicOnFault
+// panics if it uses the memory in another way.
 func faulty(t *testing.T, prot int) []byte {
 	t.Helper()
 	memory, err := syscall.Mmap(-1, 0, 64<<10, prot, syscall.MAP_ANON|syscall.MAP_PRIVATE)
@@ -45,7 +45,7 @@ func TestPanicWhileARegionIsHeld(t *testing.T) {
 			if _, err := m.WriteAt(make([]byte, 64<<10), 0); err != nil {
 				return err
 			}
-			_, err := m.ReadAt(make([]byte, 1), 0) // of which the answer shows that the Write has arrived
+			_, err := m.ReadAt(make([]byte, 1), 0) // the answer shows that the Write has arrived
 			return err
 		}},
 		{"atomic", syscall.PROT_READ, func(m *extsock.RemoteMemory) error {

@@ -19,8 +19,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// This file is about panics of the program's code in goroutines of this module: they end a
-// connection and not the process.
+// This file tests panics of the program's code in goroutines of this module. They end a connection
+// and not the process.
 
 // A closeBomb is a Tap that panics when the connection has ended.
 type closeBomb struct{}
@@ -65,7 +65,7 @@ func TestPanicInClosed(t *testing.T) {
 	}
 }
 
-// A worst is a Tap of which every call panics once it is armed.
+// A worst is a Tap. Once it is armed, every call panics.
 type worst struct{ armed *atomic.Bool }
 
 func (w worst) call() {
@@ -78,7 +78,7 @@ func (w worst) Sent([]byte)     { w.call() }
 func (w worst) Received([]byte) { w.call() }
 func (w worst) Closed()         { w.call() }
 
-// A worstHandler is a trace handler of which every call panics once it is armed.
+// A worstHandler is a trace handler. Once it is armed, every call panics.
 type worstHandler struct {
 	slog.Handler
 	worst
@@ -180,7 +180,7 @@ func TestPanicOfTLSConfig(t *testing.T) {
 	}
 }
 
-// A badStream is a Stream of the program of which one method panics once it is armed.
+// A badStream is a Stream of the program. Once it is armed, one of its methods panics.
 type badStream struct {
 	toe.Stream
 	method string
@@ -226,8 +226,8 @@ var badMethods = []string{
 	"Read", "Write", "Close", "Abort", "CloseWrite", "WaitWritable", "Watch", "Unwatch", "ReadSegment", "TryWriteBatch", "SetReadDeadline", "SetDeadline",
 }
 
-// TestPanicOfAStream: a Stream of the program of which a method panics, during startup or in DDP
-// mode, costs its connection, which ends. The program's own calls may panic too.
+// TestPanicOfAStream: if a method of the program's Stream panics, during startup or in DDP mode,
+// only its connection ends. The program's own calls may panic too.
 func TestPanicOfAStream(t *testing.T) {
 	alone(t)
 	for _, method := range badMethods {
@@ -260,7 +260,7 @@ func TestPanicOfAStream(t *testing.T) {
 					synctest.Wait()
 					armed.Store(true)
 					use(func() { b.Close() })
-					x.Abort() // which a Close that panics has not done
+					x.Abort() // a Close that panics has not done so
 					a.Close()
 					settle()
 					if err := errors.Join(a.Wait(ctx), b.Wait(ctx)); err != nil {

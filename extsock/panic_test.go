@@ -19,7 +19,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// A bomb is a Tap that panics once it is armed, at what is sent or at what has come.
+// A bomb is a Tap that panics once it is armed, at bytes that are sent or received.
 type bomb struct {
 	sent, received atomic.Bool
 }
@@ -119,7 +119,7 @@ func TestPanicEndsOneConnection(t *testing.T) {
 	}
 }
 
-// TestPanicInStartup: a panic while startup runs is its error.
+// TestPanicInStartup: a panic during startup becomes the error of startup.
 func TestPanicInStartup(t *testing.T) {
 	defer extsock.ResetPanics()
 	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -154,8 +154,8 @@ func (h panicsAt) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// TestPanicInAListener: what panics in the goroutines of a Listener, a Tap's maker or a trace
-// handler, costs its connection and not the program. The next one is accepted.
+// TestPanicInAListener: a panic in the goroutines of a Listener, of Config.Tap or of a trace
+// handler, ends its connection and not the program. The next connection is accepted.
 func TestPanicInAListener(t *testing.T) {
 	alone(t)
 	defer extsock.ResetPanics()
@@ -201,7 +201,7 @@ func TestPanicInAListener(t *testing.T) {
 					t.Fatal(err)
 				}
 				l.SetDeadline(time.Now().Add(time.Minute))
-				for range 2 { // the first one may be there still, with its error
+				for range 2 { // the first connection may still be there, with its error
 					c, err := acceptConn(l)
 					if err != nil {
 						t.Fatal(err)

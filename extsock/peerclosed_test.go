@@ -18,7 +18,7 @@ import (
 // TestWriteAfterThePeersClose: the peer answers and closes. This end does not know that yet, or
 // does not look, and writes before it reads. Over TCP the first Write succeeds, and the reset that
 // it causes makes the second fail, so a program that writes once and then reads gets the answer.
-// The peer throws the bytes of the Write away.
+// The peer discards the bytes of the Write.
 func TestWriteAfterThePeersClose(t *testing.T) {
 	for _, length := range []int{1, 20_000, 300_000} {
 		for i := range 4 {
@@ -68,8 +68,8 @@ func TestWriteAfterThePeersClose(t *testing.T) {
 	}
 }
 
-// TestLongWriteAfterThePeersClose: the peer gives no more credits, so a Write that needs more than
-// there are ends, with the number of bytes that went out.
+// TestLongWriteAfterThePeersClose: the peer gives no more credits, so a Write that needs more
+// credits than there are ends. It returns the number of bytes that went out.
 func TestLongWriteAfterThePeersClose(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{Crossover: -1}}, ofDepth(6, 1000))
@@ -123,10 +123,10 @@ func TestMessagesAfterThePeersClose(t *testing.T) {
 	})
 }
 
-// TestFINInsideAMessage: a FIN behind a segment that is not its message's last is no orderly end,
-// or a program that reads messages until io.EOF would take a cut conversation for a whole one. DDP
-// Graceful Teardown is "The act of closing a DDP Stream such that all in-progress and pending DDP
-// Messages are allowed to complete successfully" (RFC 5041 §3.2).
+// TestFINInsideAMessage: a FIN behind a segment that is not the last one of its message is no
+// orderly end. Otherwise a program that reads messages until io.EOF would not notice that the end
+// is missing. DDP Graceful Teardown is "The act of closing a DDP Stream such that all in-progress
+// and pending DDP Messages are allowed to complete successfully" (RFC 5041 §3.2).
 func TestFINInsideAMessage(t *testing.T) {
 	for _, tt := range []struct {
 		desc string

@@ -27,8 +27,8 @@ func (r *recordTap) shown() (sent, received []byte) {
 	return bytes.Clone(r.sent.Bytes()), bytes.Clone(r.received.Bytes())
 }
 
-// TestStartTapDuringCopy: whatever an io.Copy that is under way reads from and writes to, a Tap
-// that begins sees all that comes afterwards.
+// TestStartTapDuringCopy: a Tap that begins during an io.Copy sees everything that comes
+// afterwards, whatever the copy reads from and writes to.
 func TestStartTapDuringCopy(t *testing.T) {
 	for _, kind := range []string{"readers", "TCP", "unix", "extended sockets"} {
 		t.Run(kind, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestStartTapDuringCopy(t *testing.T) {
 				x.Close()
 			}
 			sent, received := tap.shown()
-			sent = bytes.TrimPrefix(sent, []byte("before")) // shown if that Write had not returned when the Tap began
+			sent = bytes.TrimPrefix(sent, []byte("before")) // the Tap sees it if that Write had not returned when the Tap began
 			if string(sent) != "during and on" || string(received) != "during and on" {
 				t.Errorf("the Tap has seen %q sent and %q received", sent, received)
 			}
@@ -129,7 +129,7 @@ func TestStartTapDuringFile(t *testing.T) {
 	}
 }
 
-// TestTapAtWriteDeadline: of a Write that its deadline ends, the Tap sees what TCP has taken.
+// TestTapAtWriteDeadline: if its deadline ends a Write, the Tap sees what TCP has taken.
 func TestTapAtWriteDeadline(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{Window: 4096}, simtoe.Config{})
@@ -150,7 +150,7 @@ func TestTapAtWriteDeadline(t *testing.T) {
 	})
 }
 
-// A stuckStream is a Stream whose Read and Write heed neither deadlines nor Close.
+// A stuckStream is a Stream whose Read and Write ignore deadlines and Close.
 type stuckStream struct {
 	toe.Stream
 	freed chan struct{}
@@ -172,8 +172,8 @@ var plainCalls = map[string]func(c *extsock.Conn) (byte, error){
 	},
 }
 
-// TestTurnEnds: in TCP mode a deadline and Close end a call that waits behind another one, also if
-// the stream does not end that other one.
+// TestTurnEnds: in TCP mode a deadline and Close end a call that waits behind another one, even if
+// the stream does not end that other call.
 func TestTurnEnds(t *testing.T) {
 	for name, call := range plainCalls {
 		t.Run(name, func(t *testing.T) {
@@ -246,8 +246,8 @@ func TestTurnOrder(t *testing.T) {
 	})
 }
 
-// TestTapInStreamOrder: Writes and Reads of several goroutines are shown in the order that they
-// have in the stream, also if some of them waited when the Tap began.
+// TestTapInStreamOrder: the Tap sees the Writes and Reads of several goroutines in the order of the
+// stream, even if some of them waited when the Tap began.
 func TestTapInStreamOrder(t *testing.T) {
 	for range testmode.Rounds(100, 30) {
 		a, b := kernelStreams(t)

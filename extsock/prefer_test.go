@@ -21,16 +21,16 @@ import (
 
 const mpaKey = "MPA ID Req Frame"
 
-// prefers makes the accepting side of a connection that looks at the first octets, and the peer's
-// stream.
+// prefers returns the accepting side of a connection, which looks at the first octets, and the
+// peer's stream.
 func prefers(cfg extsock.Config) (c *extsock.Conn, peer toe.Stream) {
 	cfg.Startup = extsock.StartupPrefer
 	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 	return extsock.NewConn(b, false, &cfg), a
 }
 
-// splitStream writes the first octets by themselves, up to each of the positions in at, a while
-// before the rest.
+// splitStream writes the first octets in pieces that end at the positions in at, with pauses
+// between them.
 type splitStream struct {
 	toe.Stream
 	at []int
@@ -69,8 +69,8 @@ func (r *recorder) Closed() { r.mu.Lock(); defer r.mu.Unlock(); r.closed++ }
 
 func (r *recorder) tap(local, remote net.Addr, initiator bool) toe.Tap { return r }
 
-// TestPreferKnowsARequest: the accepting side goes on with startup, wherever the Request is split,
-// and both captures show each octet once.
+// TestPreferKnowsARequest: the accepting side recognizes a Request and goes on with startup,
+// wherever the Request is split, and both captures show each octet once.
 func TestPreferKnowsARequest(t *testing.T) {
 	splits := [][]int{nil, {3, 9, 15, 17}}
 	for at := 1; at <= 20; at++ {
@@ -100,7 +100,7 @@ func TestPreferKnowsARequest(t *testing.T) {
 			}
 			cr.Close()
 			settle()
-			synctest.Wait() // orders what the taps saw before the look at it
+			synctest.Wait() // so that what the taps saw happens before this test looks at it
 			if !bytes.Equal(seen.received, told.sent) || !bytes.Equal(seen.sent, told.received) {
 				t.Errorf("split at %d: the captures differ: %d octets sent, %d received", at, len(told.sent), len(seen.received))
 			}
@@ -108,8 +108,8 @@ func TestPreferKnowsARequest(t *testing.T) {
 	}
 }
 
-// TestPreferLeavesPlainOctets: whatever is not an MPA Request reaches the application unchanged,
-// wherever it differs from the key and however it is split.
+// TestPreferLeavesPlainOctets: bytes that are not an MPA Request reach the application unchanged,
+// wherever they differ from the key and however they are split.
 func TestPreferLeavesPlainOctets(t *testing.T) {
 	var protocols []string
 	for same := range len(mpaKey) {
@@ -150,7 +150,7 @@ func TestPreferLeavesPlainOctets(t *testing.T) {
 	}
 }
 
-// TestPreferDeadlines: deadlines that pass while the first octets come cost no octet.
+// TestPreferDeadlines: deadlines that pass while the first octets arrive lose no octet.
 func TestPreferDeadlines(t *testing.T) {
 	for _, sent := range []string{"MPA ID Fast\r\n", "HELLO\r\n", "M"} {
 		bubble(t, func(t *testing.T) {
@@ -220,7 +220,8 @@ func TestPreferDeadlineDuringARequest(t *testing.T) {
 	}
 }
 
-// TestPreferMovesDeadlines: deadlines set while a Read sniffs and a Write waits for it reach both.
+// TestPreferMovesDeadlines: while startup sniffs, new deadlines reach the Reads and Writes that
+// wait for it.
 func TestPreferMovesDeadlines(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, peer := prefers(extsock.Config{SniffTimeout: -1})
@@ -270,8 +271,8 @@ func TestPreferMovesDeadlines(t *testing.T) {
 	})
 }
 
-// TestSniffTimeout: in a server-first protocol the server gets to speak, after the timeout; and a
-// peer that has begun something gets longer, but not forever.
+// TestSniffTimeout: in a server-first protocol, the server's Write goes out after the timeout. A
+// peer that has begun to send gets more time, but not unlimited time.
 func TestSniffTimeout(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, peer := prefers(extsock.Config{SniffTimeout: 200 * time.Millisecond})
@@ -285,7 +286,7 @@ func TestSniffTimeout(t *testing.T) {
 		if f := fallbackOf(c); f == nil || f.Reason != extsock.FallbackSniffTimeout || errors.Is(f, extsock.ErrNoRequest) { // the peer has not closed
 			t.Errorf("fallback %v", f)
 		}
-		peer.Write([]byte(mpaKey)) // late: it is the application's now
+		peer.Write([]byte(mpaKey)) // too late: these bytes are for the application
 		p := make([]byte, 100)
 		if n, err := c.Read(p); string(p[:n]) != mpaKey || err != nil {
 			t.Errorf("Read = %q, %v", p[:n], err)
@@ -308,7 +309,7 @@ func TestSniffTimeout(t *testing.T) {
 	})
 }
 
-// TestPreferClose: Close ends those who sniff and those who wait for them.
+// TestPreferClose: Close ends the sniff and the calls that wait for it.
 func TestPreferClose(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, peer := prefers(extsock.Config{})
@@ -331,7 +332,7 @@ func TestPreferClose(t *testing.T) {
 	})
 }
 
-// TestHandshake does what Config.Startup asks for, and no more.
+// TestHandshake: Handshake runs the startup that Config.Startup asks for, and nothing else.
 func TestHandshake(t *testing.T) {
 	t.Run("a plain peer", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
@@ -404,8 +405,8 @@ func TestHandshake(t *testing.T) {
 	})
 }
 
-// TestPreferStartupFails: behind the key there is no way back to plain TCP, and every call says
-// why.
+// TestPreferStartupFails: after the key there is no fallback to plain TCP, and every call returns
+// the error.
 func TestPreferStartupFails(t *testing.T) {
 	for _, tt := range []struct {
 		desc, rest string
@@ -442,7 +443,7 @@ func TestPreferStartupFails(t *testing.T) {
 	}
 }
 
-// TestHybridListener: one address serves both kinds of peers, while a silent one waits.
+// TestHybridListener: one address serves both kinds of peers, even while a silent peer waits.
 func TestHybridListener(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		network := simtoe.New(simtoe.Config{})

@@ -33,7 +33,7 @@ func newBurst(t *testing.T) *burst {
 	return newBurstOf(t, inMessages)
 }
 
-// newBurstOf is newBurst with i as the end that posts.
+// newBurstOf is newBurst with i as the side that posts.
 func newBurstOf(t *testing.T, i side) *burst {
 	t.Helper()
 	ci, cr := simPair(t, simtoe.Config{}, i, inMessages)
@@ -159,9 +159,9 @@ func TestPostPutsOffABurst(t *testing.T) {
 	})
 }
 
-// TestQueueThatIsNotEmpty checks that a program that finds Completions sends nothing that Post has
-// put off: it may be about to post more. A program that calls Ready, or waits for a solicited
-// Completion, is about to wait, whatever the queue holds.
+// TestQueueThatIsNotEmpty checks that a call that finds Completions sends nothing that Post has put
+// off, because the program may be about to post more. A program that calls Ready, or waits for a
+// solicited Completion, is about to wait, whatever the queue holds.
 func TestQueueThatIsNotEmpty(t *testing.T) {
 	var one [1]rdmap.Completion
 	canceled, cancel := context.WithCancel(t.Context())
@@ -214,8 +214,8 @@ func TestSharedQueueSendsForAll(t *testing.T) {
 	})
 }
 
-// A program that posts one Work Request at a time never waits. After a long burst the first of the
-// next waits, and if that stays alone the one after it does not.
+// If a program posts one Work Request at a time, none is put off. After a long burst, the first
+// Work Request of the next one is put off. If no other follows it, the one after it is not.
 func TestPostDoesNotPutOffOne(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := newBurst(t)
@@ -243,8 +243,8 @@ func TestPostDoesNotPutOffOne(t *testing.T) {
 	})
 }
 
-// The timer sends what is put off each time, not only the first, whether the program has posted
-// something just before or not.
+// The timer sends what is put off every time, not only the first time, whether or not the program
+// has posted something just before.
 func TestPutOffIsCaughtEachTime(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := newBurst(t)
@@ -252,7 +252,7 @@ func TestPutOffIsCaughtEachTime(t *testing.T) {
 		for round := range 5 {
 			b.post(t, 10)
 			if round%2 == 1 {
-				time.Sleep(150 * time.Microsecond) // less than the timer: it comes, and waits on
+				time.Sleep(150 * time.Microsecond) // less than the timer, which then waits longer
 				b.post(t, 10)
 				n += 10
 			}
@@ -264,7 +264,7 @@ func TestPutOffIsCaughtEachTime(t *testing.T) {
 	})
 }
 
-// Work Requests that Post has put off fill no queue: Post sends them first.
+// Work Requests that Post has put off do not fill the queue: Post sends them first.
 func TestPostPutsOffNoMoreThanTheQueueHolds(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		i := inMessages
@@ -282,7 +282,8 @@ func TestPostPutsOffNoMoreThanTheQueueHolds(t *testing.T) {
 }
 
 // Many goroutines post on connections that share a completion queue, and one takes the Completions:
-// each Work Request completes, although some of the goroutines pause and none waits for its own.
+// each Work Request completes, although some goroutines pause and none waits for its own Work
+// Requests.
 func TestPutOffOfManyPosters(t *testing.T) {
 	const conns, posters, each = 4, 3, 500
 	cq := extsock.NewCompletionQueue(conns * posters * each)
@@ -323,7 +324,7 @@ func TestPutOffOfManyPosters(t *testing.T) {
 	all.Wait()
 }
 
-// Posters that take no Completions and stop in the middle of a burst leave nothing lying.
+// If posters take no Completions and stop in the middle of a burst, everything still goes out.
 func TestPutOffWithoutPolls(t *testing.T) {
 	ci, cr := tcpPair(t, inMessages, inMessages)
 	r := register(t, cr, make([]byte, 64), ddp.RemoteWrite)

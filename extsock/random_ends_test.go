@@ -25,7 +25,7 @@ type mortal struct {
 	closed bool  // the program has called Close
 }
 
-// endsRun is a program of random ends of connections.
+// An endsRun ends connections at random.
 type endsRun struct {
 	t       *testing.T
 	r       *rand.Rand
@@ -39,8 +39,8 @@ type endsRun struct {
 
 // TestRandomEnds: connections of all modes end in all ways, with data unread, partly read, in the
 // middle of an FPDU or of a grant, in a backlog, or by a panic. After each step the budget has
-// reserved at least what they hold beyond their allowances. After Close of all it has everything
-// back.
+// reserved at least what they hold beyond their allowances. After all are closed, the budget has
+// everything back.
 func TestRandomEnds(t *testing.T) {
 	alone(t)
 	defer extsock.ResetPanics()
@@ -81,7 +81,7 @@ func (x *endsRun) run(seed uint64) {
 
 func (x *endsRun) tell(format string, args ...any) { fmt.Fprintf(&x.story, format+"\n", args...) }
 
-// check compares the books with what the connections hold.
+// check compares the budget with what the connections hold.
 func (x *endsRun) check() error {
 	need := int64(0)
 	for i, m := range x.all {
@@ -239,7 +239,7 @@ func (x *endsRun) limit() {
 	extsock.SetMemoryLimit(n)
 }
 
-// dial has a peer fill a connection that the Listener has not accepted, and perhaps reset it.
+// dial makes a peer fill a connection that the program has not accepted, and perhaps reset it.
 func (x *endsRun) dial() {
 	c, err := (&extsock.Dialer{Config: x.config()}).DialDDP(x.t.Context(), "tcp", x.l.Addr().String())
 	if err != nil {
@@ -270,7 +270,7 @@ func (x *endsRun) accept() {
 	x.tell("%d is accepted", len(x.all)-1)
 }
 
-// explode has a Tap panic at the next bytes.
+// explode makes a Tap panic at the next bytes.
 func (x *endsRun) explode() {
 	i, m := x.some()
 	if m == nil || m.tap == nil {

@@ -19,7 +19,7 @@ import (
 )
 
 // startCalls are the calls that TestRandomStarts draws from, each with a context that may end at
-// any time. Reads and Writes stand here twice, so they are drawn twice as often.
+// any time. Reads and Writes are listed twice, so they are drawn twice as often.
 var startCalls = []struct {
 	name string
 	call func(ctx context.Context, c *extsock.Conn, r *rand.Rand) error
@@ -65,8 +65,8 @@ func writeAny(_ context.Context, c *extsock.Conn, r *rand.Rand) error {
 	return err
 }
 
-// randomStartConfig is a randomStreamConfig with any startup. No call needs its CloseTimeout when
-// both ends close.
+// randomStartConfig is randomStreamConfig with any Startup. When both ends close, no call should
+// need its CloseTimeout.
 func randomStartConfig(r *rand.Rand) extsock.Config {
 	c := randomStreamConfig(r)
 	c.Startup = oneOf(r, extsock.StartupOff, extsock.StartupOff, extsock.StartupPrefer, extsock.StartupRequire)
@@ -138,7 +138,7 @@ func TestRandomStarts(t *testing.T) {
 			for _, c := range conns {
 				c.Wait(context.Background())
 			}
-			// A TLS handshake may take 10 s, startup as long, and the last words over TLS 5 s.
+			// A TLS handshake may take 10 s, startup as long, and the last bytes over TLS 5 s.
 			if d := time.Since(over); d > 25*time.Second {
 				t.Errorf("RDDP_SEED=%d: %s: all was over only after %v\n%+v\n%+v\n%s", seed, kind, d, cfgs[0], cfgs[1], story.String())
 			}

@@ -14,7 +14,8 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// randomStreamConfig has small queues, windows and FPDUs more often than programs do.
+// randomStreamConfig returns a Config with small queues, windows and FPDUs more often than programs
+// have them.
 func randomStreamConfig(r *rand.Rand) extsock.Config {
 	return extsock.Config{
 		Crossover: oneOf(r, 0, -1, 64<<10, 200_000), RecvDepth: oneOf(r, 4, 6, 7, 32), RecvSize: oneOf(r, 512, 5000, 64<<10, 300_000),
@@ -25,7 +26,7 @@ func randomStreamConfig(r *rand.Rand) extsock.Config {
 
 // TestRandomStreams writes and reads at both ends, with calls of any length and with deadlines,
 // until the connection ends in one of seven ways at any moment. What is read is the beginning of
-// what was written, and all of it if Read says io.EOF. The memory of a call that has returned is
+// what was written, and all of it if Read returns io.EOF. The memory of a call that has returned is
 // the caller's.
 func TestRandomStreams(t *testing.T) {
 	randomRounds(t, 200, func(t *testing.T, seed uint64) {
@@ -61,7 +62,7 @@ func TestRandomStreams(t *testing.T) {
 	})
 }
 
-// randomDeadline is a deadline that soon passes, or none.
+// randomDeadline returns a deadline that soon passes, or none.
 func randomDeadline(r *rand.Rand) time.Time {
 	if r.IntN(3) > 0 {
 		return time.Time{}

@@ -46,7 +46,7 @@ func oneOf[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values
 type randomEnd int
 
 const (
-	endCalm      randomEnd = iota // both ends say all that they want to say
+	endCalm      randomEnd = iota // both ends send everything
 	endClose                      // one end closes
 	endReset                      // one end closes with a reset
 	endBoth                       // both close at once
@@ -60,7 +60,8 @@ func (e randomEnd) String() string {
 	return [...]string{"no end", "Close", "a reset", "both Close", "CloseRead", "CloseWrite", "TCP breaks"}[e]
 }
 
-// A randomPair is a connection and how it ends. Everything in it follows from the seed.
+// A randomPair is a connection and the way in which it ends. Everything in it follows from the
+// seed.
 type randomPair struct {
 	seed  uint64
 	r     *rand.Rand
@@ -73,7 +74,7 @@ type randomPair struct {
 
 // withRandomPair makes a connection and calls f with it. Over the simulator and over net.Pipe it
 // runs in a bubble, whose clock makes deadlines, timeouts and arrivals meet at the same moment.
-// Over TCP the goroutines run as they like.
+// Over TCP the order of events is up to the scheduler.
 func withRandomPair(t *testing.T, seed uint64, config func(r *rand.Rand) extsock.Config, f func(t *testing.T, x *randomPair)) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	x := &randomPair{seed: seed, r: r, end: randomEnd(r.IntN(int(randomEnds))), ender: r.IntN(2)}

@@ -14,7 +14,7 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// What the octets of TestRandomVerbs say about their owner.
+// The value of the octets of TestRandomVerbs names their owner.
 const (
 	ofSource  = 0xAB // the memory that is read
 	ofPayload = 0xCD // the connection: an operation sends them
@@ -98,7 +98,7 @@ func (v *verbsRun) post(t *testing.T, r *rand.Rand) {
 			v.payloads, v.done = append(v.payloads, p), append(v.done, 0)
 		case full && v.over < len(v.payloads):
 			v.take(t)
-		case full: // with the calls of the other goroutines, which make room
+		case full: // the calls of the other goroutines make room
 			v.c.Remote(v.to).Write(timeLimit(t), nil, 0)
 		default:
 			return
@@ -143,7 +143,7 @@ func (v *verbsRun) call(t *testing.T, r *rand.Rand) {
 			t.Errorf("RDDP_SEED=%d: %s, %v: Read of %d octets = %d, with other octets", v.seed, v.kind, v.end, len(p), n)
 		}
 		copy(p, program)
-		v.c.Remote(v.to).Write(ctx, nil, 0) // meanwhile nothing changes them
+		v.c.Remote(v.to).Write(ctx, nil, 0) // during this call, nothing may change them
 		if !bytes.Equal(p, program) {
 			t.Errorf("RDDP_SEED=%d: %s, %v: memory has changed after Read = %d, %v", v.seed, v.kind, v.end, n, err)
 		}

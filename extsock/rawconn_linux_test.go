@@ -24,7 +24,7 @@ import (
 	"github.com/rddp/rddp/toe/netconn"
 )
 
-// rawConns are pairs of connections in all modes, and first those of package net.
+// rawConns are pairs of connections in all modes. The first pair is of package net.
 var rawConns = []struct {
 	desc string
 	pair func(t *testing.T) (a, b tcpLike)
@@ -78,8 +78,7 @@ func onKind(rnic bool) func(t *testing.T) (a, b tcpLike) {
 	return func(t *testing.T) (a, b tcpLike) { return devicePair(t, &devicetest.Backend{RNIC: rnic}) }
 }
 
-// peekOne and readOne look at a connection as drivers of databases do before they take it from a
-// pool.
+// peekOne and readOne look at a connection as database drivers do before they take it from a pool.
 func peekOne(c syscall.Conn) string { return lookOne(c, unix.MSG_PEEK|unix.MSG_DONTWAIT) }
 func readOne(c syscall.Conn) string { return lookOne(c, 0) }
 
@@ -108,7 +107,7 @@ func lookOne(c syscall.Conn, flags int) string {
 	return seen
 }
 
-// comes waits until a look at c shows something, and returns that.
+// comes waits until a look at c shows something, and returns what it shows.
 func comes(t *testing.T, c syscall.Conn) (seen string) {
 	t.Helper()
 	prototest.Wait(t, "anything", func() bool {
@@ -184,8 +183,8 @@ func looksUntilTheEnd(t *testing.T, a, b tcpLike) (seen []string) {
 	return seen
 }
 
-// TestRawConnLooks: whether a connection is alive, has data or has ended is seen through
-// SyscallConn in every mode as on TCP, and nothing of the stream is lost by that.
+// TestRawConnLooks: in every mode, SyscallConn shows whether a connection is alive, has data or has
+// ended, as it does over TCP, and nothing of the stream is lost by that.
 func TestRawConnLooks(t *testing.T) {
 	var want []string
 	for _, r := range rawConns {
@@ -224,7 +223,7 @@ func awaitEvents(t *testing.T, c syscall.Conn, events int16) {
 	})
 }
 
-// TestRawConnSeesAtOnce: a look sees what has arrived, also if no goroutine has received it yet.
+// TestRawConnSeesAtOnce: a look sees what has arrived, even if no goroutine has received it yet.
 func TestRawConnSeesAtOnce(t *testing.T) {
 	for _, r := range rawConns {
 		switch r.desc {
@@ -236,7 +235,7 @@ func TestRawConnSeesAtOnce(t *testing.T) {
 			a, b := r.pair(t)
 			defer a.Close()
 			p := make([]byte, 9000)
-			for i := range 300 { // so that Reads are trusted, and nobody receives without one
+			for i := range 300 { // so that Reads are trusted, and no goroutine receives between them
 				if _, err := b.Write(p); err != nil {
 					t.Fatal(err)
 				}
@@ -264,8 +263,8 @@ func TestRawConnSeesAtOnce(t *testing.T) {
 	}
 }
 
-// TestRawConnReset: a look sees the peer's reset as a Read does, and only the first of them all
-// does.
+// TestRawConnReset: a look sees the peer's reset as a Read does, and only the first look or Read
+// sees it.
 func TestRawConnReset(t *testing.T) {
 	for _, looks := range []bool{false, true} {
 		var want []string
@@ -307,8 +306,8 @@ func TestRawConnReset(t *testing.T) {
 	}
 }
 
-// TestRawConnDescriptor: what a look gives is closed when the look is over, also after a panic, and
-// is not what the program gets for settings.
+// TestRawConnDescriptor: the descriptor of a look is closed when the look is over, even after a
+// panic, and it is not the descriptor that Control gives.
 func TestRawConnDescriptor(t *testing.T) {
 	a, _ := tcpPair(t, side{}, side{})
 	raw, err := a.SyscallConn()
@@ -348,7 +347,7 @@ func TestRawConnDescriptor(t *testing.T) {
 	}
 }
 
-// TestRawConnBesideReads: while a look is under way, no Read gets what it shows.
+// TestRawConnBesideReads: while a look is under way, no Read gets what the look shows.
 func TestRawConnBesideReads(t *testing.T) {
 	for _, r := range rawConns {
 		t.Run(r.desc, func(t *testing.T) {

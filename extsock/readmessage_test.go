@@ -11,9 +11,9 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestReadMessage: the first bytes of a message come with its length and what the sender has asked
-// for, whether the Read waits for the message or the message for the Read, and the rest comes
-// without.
+// TestReadMessage: ReadMessage returns the length of the message, and what the sender has asked
+// for, with the first bytes of the message and not with the rest, whether the Read or the message
+// comes first.
 func TestReadMessage(t *testing.T) {
 	for _, waits := range []bool{false, true} {
 		t.Run(fmt.Sprintf("the Read waits: %v", waits), func(t *testing.T) {

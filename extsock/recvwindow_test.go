@@ -13,7 +13,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// checkReserved wants no more octets to be reserved than the limit has.
+// checkReserved checks that no more octets are reserved than the limit allows.
 func checkReserved(t *testing.T, limit int64) {
 	t.Helper()
 	if n := extsock.MemoryReserved(); n > limit {
@@ -21,9 +21,9 @@ func checkReserved(t *testing.T, limit int64) {
 	}
 }
 
-// TestWindowsShareTheLimit: the first connections have the window that their Config asks for, later
-// ones a smaller one, and none less than eight messages. All windows together are within the limit,
-// and given back when the connections end.
+// TestWindowsShareTheLimit: the first connections get the window that their Config asks for, later
+// ones get smaller ones, and none gets less than eight messages. All windows together stay within
+// the limit, and are given back when the connections end.
 func TestWindowsShareTheLimit(t *testing.T) {
 	alone(t)
 	for _, limit := range []int64{0, 1 << 20, 16 << 20, extsock.DefaultMemory} {
@@ -40,7 +40,7 @@ func TestWindowsShareTheLimit(t *testing.T) {
 						smallest, largest = min(smallest, w), max(largest, w)
 						sum += int64(w-8) * 64 << 10
 					}
-					synctest.Wait() // what startup has lent is back
+					synctest.Wait() // startup has returned its loans
 					checkReserved(t, limit*3/4)
 				}
 				if smallest != 8 {
@@ -64,8 +64,8 @@ func TestWindowsShareTheLimit(t *testing.T) {
 	}
 }
 
-// TestNoWindow: a window that was reserved for startup is given back where there is no byte stream
-// in the end.
+// TestNoWindow: a window that was reserved for startup is given back if startup does not lead to a
+// byte stream.
 func TestNoWindow(t *testing.T) {
 	alone(t)
 	bubble(t, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestNoWindow(t *testing.T) {
 			{"no record", side{cfg: extsock.Config{NoCapabilities: true}}, side{}},
 		} {
 			ci, cr := simPair(t, simtoe.Config{}, tt.i, tt.r)
-			synctest.Wait() // what startup has lent is back
+			synctest.Wait() // startup has returned its loans
 			if n := extsock.MemoryReserved(); n != 0 {
 				t.Errorf("%s: %d octets are reserved", tt.desc, n)
 			}
@@ -103,7 +103,7 @@ func TestNoWindow(t *testing.T) {
 			t.Errorf("after a failed startup %d octets are reserved", n)
 		}
 		b.Close()
-		// A Responder that waits for a Request has told no credits.
+		// A Responder that waits for a Request has announced no credits.
 		a, b = simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		cr := extsock.NewConn(b, false, nil)
 		go func() { switched <- cr.EnableDDP(t.Context(), nil) }()
@@ -134,8 +134,8 @@ func TestNoWindow(t *testing.T) {
 	})
 }
 
-// TestFullWindows: peers send all that they have credits for, and nobody reads. What is held is the
-// limit at most, beyond the allowances.
+// TestFullWindows: peers send all that they have credits for, and no program reads. Beyond the
+// allowances, at most the limit is held.
 func TestFullWindows(t *testing.T) {
 	alone(t)
 	bubble(t, func(t *testing.T) {
@@ -168,7 +168,7 @@ func TestFullWindows(t *testing.T) {
 	})
 }
 
-// TestMemoryReturns: a connection that never empties gives the memory back to the budget as its
+// TestMemoryReturns: a connection that never becomes empty gives memory back to the budget as its
 // program reads.
 func TestMemoryReturns(t *testing.T) {
 	alone(t)
@@ -194,7 +194,7 @@ func TestMemoryReturns(t *testing.T) {
 					if _, err := io.ReadFull(cr, make([]byte, length)); err != nil {
 						t.Fatal(err)
 					}
-					synctest.Wait() // what receiving the credits has been lent is back
+					synctest.Wait() // the buffer that receiving the credits has borrowed is back
 					if held, taken := extsock.Unread(cr), extsock.MemoryTaken(); taken > held || held < int64(left*length) {
 						t.Fatalf("%d octets are taken for %d unread", taken, held)
 					}
@@ -210,8 +210,8 @@ func TestMemoryReturns(t *testing.T) {
 	}
 }
 
-// TestMemoryReturnsAtTheAllowance: where exactly the allowance of message mode is unread, nothing
-// of the budget is taken.
+// TestMemoryReturnsAtTheAllowance: if exactly the allowance of message mode is unread, nothing of
+// the budget is taken.
 func TestMemoryReturnsAtTheAllowance(t *testing.T) {
 	alone(t)
 	bubble(t, func(t *testing.T) {
@@ -238,9 +238,9 @@ func TestMemoryReturnsAtTheAllowance(t *testing.T) {
 	})
 }
 
-// TestLimitLowered: a limit that is lowered takes the credits back that a byte stream's peer has,
-// as the program reads, down to eight messages; when it is raised again they come back. The stream
-// goes on all the while.
+// TestLimitLowered: when the limit is lowered, the peer of a byte stream loses credits as the
+// program reads, down to eight messages. When the limit is raised again, the credits come back. The
+// stream goes on all the time.
 func TestLimitLowered(t *testing.T) {
 	alone(t)
 	size := testmode.Rounds(20<<20, 8<<20) // more than a window
@@ -278,8 +278,8 @@ func TestLimitLowered(t *testing.T) {
 					if n := extsock.Window(cr); n != 8 {
 						t.Errorf("with a limit of 0 the window has %d messages, want 8", n)
 					}
-					// The peer has no more credits than that: nobody reads, and it fills the
-					// window.
+					// The peer has no more credits than that: while the program does not read, the
+					// peer fills the window.
 					filled := fillUp(t, ci, 0, 60_000, 8*60_000)
 					if filled > 7*60_000 || filled < 5*60_000 {
 						t.Errorf("%d octets were taken with a window of 8 messages", filled)
@@ -297,8 +297,9 @@ func TestLimitLowered(t *testing.T) {
 	}
 }
 
-// TestControlCreditsAreNotKept: with the limit lowered, an end keeps back the credits of data and
-// not those of messages that carry only credits: the peer has no more than two for these.
+// TestControlCreditsAreNotKept: when the limit is lowered, an end keeps back the credits of data,
+// but not those of messages that carry only credits, for which the peer has no more than two
+// credits.
 func TestControlCreditsAreNotKept(t *testing.T) {
 	alone(t)
 	bubble(t, func(t *testing.T) {
@@ -337,8 +338,9 @@ func TestControlCreditsAreNotKept(t *testing.T) {
 	})
 }
 
-// TestKeptCreditsDoNotHideOwedOnes: credits that were owed before the limit was lowered come back,
-// too, when reading keeps back all that it frees. The peer has none left for data then.
+// TestKeptCreditsDoNotHideOwedOnes: credits that were owed before the limit was lowered come back
+// even if reading keeps back all credits that it frees. Otherwise the peer would have none left for
+// data.
 func TestKeptCreditsDoNotHideOwedOnes(t *testing.T) {
 	alone(t)
 	bubble(t, func(t *testing.T) {

@@ -40,7 +40,8 @@ var remoteCalls = []struct {
 	}},
 }
 
-// contexts are the ways in which a context ends after a second, and what a call then returns.
+// contexts are contexts that end after a second in different ways, and the errors that calls then
+// return.
 var contexts = []struct {
 	name string
 	make func(t *testing.T) context.Context
@@ -58,7 +59,8 @@ var contexts = []struct {
 	}, context.DeadlineExceeded},
 }
 
-// wantContextError wants what a call returns whose context has ended: a deadline is a time-out.
+// wantContextError checks the error of a call whose context has ended. Only a deadline is a
+// timeout.
 func wantContextError(t *testing.T, err, want error) {
 	t.Helper()
 	oe := (*net.OpError)(nil)
@@ -71,7 +73,8 @@ func wantContextError(t *testing.T, err, want error) {
 	}
 }
 
-// TestRemoteContextDone: with a context that has ended nothing is done, and the connection is good.
+// TestRemoteContextDone: a call whose context has ended already does nothing, and the connection
+// remains usable.
 func TestRemoteContextDone(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, side{}, side{})
@@ -93,7 +96,7 @@ func TestRemoteContextDone(t *testing.T) {
 	})
 }
 
-// A gate is a Stream whose reading can be stopped, as that of a peer whose machine stands still.
+// A gate is a Stream whose reading can be stopped, like that of a machine that has stopped.
 type gate struct {
 	toe.Stream
 	mu   sync.Mutex
@@ -138,18 +141,20 @@ func (g *gate) open() {
 	g.stop = nil
 }
 
-// gatedPair is a pair of which the second end's reading can be stopped; a wire holds 4096 octets.
+// gatedPair returns a pair. The reading of the second end can be stopped, and a wire holds 4096
+// octets.
 func gatedPair(t *testing.T, cfg extsock.Config) (ci, cr *extsock.Conn, g *gate) {
 	t.Helper()
 	a, b := simtoe.Pair(simtoe.Config{Window: 4096}, simtoe.Config{Window: 4096})
 	g = &gate{Stream: b}
 	ci, cr = switched(t, a, g, side{cfg: cfg}, side{})
-	synctest.Wait() // the second end waits for more, and has no memory lent that it could read to past the gate
+	synctest.Wait() // the second end waits, and has lent the stream no memory that could be filled past the gate
 	return ci, cr, g
 }
 
 // TestRemoteContextEndsTheWait: a call that waits for the peer's answer returns when its context
-// ends. The answer that comes later does no harm. (A Write waits for no answer; see below.)
+// ends. An answer that comes later does no harm. (A Write waits for no answer; see
+// TestRemoteContextEndsAWrite.)
 func TestRemoteContextEndsTheWait(t *testing.T) {
 	for _, tt := range remoteCalls {
 		if tt.name == "Write" {
@@ -179,8 +184,8 @@ func TestRemoteContextEndsTheWait(t *testing.T) {
 	}
 }
 
-// TestRemoteContextCostsNoGoroutine: a call that waits is the caller's goroutine and no other, with
-// a context that can end and without one.
+// TestRemoteContextCostsNoGoroutine: a call that waits needs no goroutine but the caller's, with or
+// without a context that can end.
 func TestRemoteContextCostsNoGoroutine(t *testing.T) {
 	for _, tt := range remoteCalls {
 		if tt.name == "Write" {
@@ -191,7 +196,7 @@ func TestRemoteContextCostsNoGoroutine(t *testing.T) {
 				ci, cr, g := gatedPair(t, extsock.Config{})
 				m := ci.Remote(register(t, cr, make([]byte, 64), everyAccess).Handle())
 				for _, ctx := range []context.Context{context.Background(), t.Context()} {
-					synctest.Wait() // the other end has no memory lent that it would still read into
+					synctest.Wait() // the other end has lent its stream no memory that could still be filled
 					g.shut()
 					done := make(chan error, 1)
 					go func() { done <- tt.call(ctx, m) }()
@@ -219,8 +224,8 @@ func TestRemoteContextCostsNoGoroutine(t *testing.T) {
 	}
 }
 
-// TestRemoteContextEndsTheWaitForRoom: a call that waits because the send queue is full does the
-// same, and what it would have done is not done.
+// TestRemoteContextEndsTheWaitForRoom: a call that waits because the send queue is full also
+// returns when its context ends, and its operation is not carried out.
 func TestRemoteContextEndsTheWaitForRoom(t *testing.T) {
 	for _, tt := range remoteCalls {
 		for _, how := range contexts {
@@ -256,8 +261,8 @@ func TestRemoteContextEndsTheWaitForRoom(t *testing.T) {
 	}
 }
 
-// TestRemoteContextEndsAWrite: one that waits in the queue is taken back; one of which octets are
-// out goes on without its caller, whose memory is its own again.
+// TestRemoteContextEndsAWrite: a Write that waits in the queue is taken back. A Write that has
+// begun to go out goes on without its caller, who may use the memory again.
 func TestRemoteContextEndsAWrite(t *testing.T) {
 	for _, how := range contexts {
 		t.Run("queued, "+how.name, func(t *testing.T) {
@@ -304,7 +309,8 @@ func TestRemoteContextEndsAWrite(t *testing.T) {
 	}
 }
 
-// TestRemoteContextAndDeadline: whichever ends first ends the call, and is the error.
+// TestRemoteContextAndDeadline: the context or the deadline, whichever ends first, ends the call
+// and is its error.
 func TestRemoteContextAndDeadline(t *testing.T) {
 	for _, tt := range remoteCalls {
 		if tt.name == "Write" {
@@ -336,7 +342,7 @@ func TestRemoteContextAndDeadline(t *testing.T) {
 	}
 }
 
-// TestContextsOfOtherCalls: all that waits and takes a context ends with it.
+// TestContextsOfOtherCalls: every other call that takes a context ends with it.
 func TestContextsOfOtherCalls(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -386,7 +392,7 @@ func TestContextsOfOtherCalls(t *testing.T) {
 	}
 }
 
-// TestCanceledWriteOfSharedMemory: two Writes send the same memory, and the first is canceled when
+// TestCanceledWriteOfSharedMemory: two Writes send the same memory, and the first is canceled while
 // its last bytes wait for TCP and the second has begun. The copy that it needs is short, so the
 // connection goes on.
 func TestCanceledWriteOfSharedMemory(t *testing.T) {
@@ -415,7 +421,7 @@ func TestCanceledWriteOfSharedMemory(t *testing.T) {
 			t.Error(err)
 		}
 		settle()
-		r.Deregister() // the memory is the test's again
+		r.Deregister() // the peer no longer uses the memory
 		if !bytes.Equal(memory, p) {
 			t.Error("the memory is not what was written")
 		}

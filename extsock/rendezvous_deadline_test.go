@@ -16,8 +16,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestRendezvousHasty: as TestStreamDeadlines, where Writes are offered and Reads grant their
-// memory, and either is over at any point of that.
+// TestRendezvousHasty is TestStreamDeadlines with rendezvous: Writes are offered and Reads grant
+// their memory, and either may end at any point.
 func TestRendezvousHasty(t *testing.T) {
 	const calls = 12
 	var offers, octets uint64
@@ -62,9 +62,9 @@ func TestRendezvousHasty(t *testing.T) {
 	}
 }
 
-// TestRendezvousTakenBackKeepsCredits: RDMA Writes use no credits, so those that are taken back
-// when the time of their Write is over give none back. One too many, and the peer's next message
-// would look like a lie.
+// TestRendezvousTakenBackKeepsCredits: RDMA Writes use no credits, so RDMA Writes that are taken
+// back when the deadline of their Write passes give none back. With one credit too many, the peer's
+// next message would look like a fault.
 func TestRendezvousTakenBackKeepsCredits(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{Window: 4096}, simtoe.Config{})
@@ -104,8 +104,8 @@ func TestRendezvousTakenBackKeepsCredits(t *testing.T) {
 	})
 }
 
-// TestRendezvousAfterCloseRead: what the peer places in the memory of a Read that has gone is
-// thrown away after CloseRead, as a message is, and counts as lost: Close tells the peer of it.
+// TestRendezvousAfterCloseRead: after CloseRead, bytes that the peer places for a Read that has
+// returned are discarded like messages, and count as lost: Close resets the connection.
 func TestRendezvousAfterCloseRead(t *testing.T) {
 	for _, closes := range []bool{false, true} {
 		bubble(t, func(t *testing.T) {
@@ -159,7 +159,7 @@ func TestRendezvousAfterCloseRead(t *testing.T) {
 	}
 }
 
-// A secondLater is the timing of a link on which bytes travel for a second.
+// A secondLater is a link on which bytes travel for a second.
 type secondLater struct {
 	arrived uint64
 	way     []flight

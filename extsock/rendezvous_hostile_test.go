@@ -15,9 +15,9 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// TestRendezvousHostilePeer: a peer that breaks the rules of offer, grant, done and cancel ends its
-// connection, and the Read that has lent its memory says so. Nothing outside what was granted
-// changes.
+// TestRendezvousHostilePeer: if a peer breaks the rules of offer, grant, done and cancel, its
+// connection ends, and the Read that has granted its memory says so. Memory outside the grant does
+// not change.
 func TestRendezvousHostilePeer(t *testing.T) {
 	const n = 40_000
 	number := func(kind byte, n uint32) []byte {
@@ -78,10 +78,10 @@ func TestRendezvousHostilePeer(t *testing.T) {
 	}
 }
 
-// TestRendezvousDoneOfAHole: what Read returns has come from the peer, all of it. A peer that says
-// that it has filled what was granted, and has left out some, would else make the program take what
-// was in its buffer before for the peer's: octets of another connection, where the buffer is one of
-// a pool.
+// TestRendezvousDoneOfAHole: all bytes that Read returns have come from the peer. A peer may say
+// that it has filled the grant although it has left bytes out. Without a check, the program would
+// take what was in its buffer before for the peer's data: bytes of another connection, if the
+// buffer comes from a pool.
 func TestRendezvousDoneOfAHole(t *testing.T) {
 	const n = 40_000
 	type write struct{ from, to int }
@@ -139,7 +139,7 @@ func TestRendezvousDoneOfAHole(t *testing.T) {
 func TestRendezvousGrantsBehindACancel(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, c := rawStreamPair(t, extsock.Config{Crossover: 32 << 10}, 32)
-		p.segment(1, 0, true, 0, 0, 0, 0) // else c may not send its offer
+		p.segment(1, 0, true, 0, 0, 0, 0) // otherwise c may not send its offer
 		synctest.Wait()
 		c.SetWriteDeadline(time.Now().Add(time.Second))
 		if n, err := c.Write(make([]byte, 40_000)); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {

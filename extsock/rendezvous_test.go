@@ -25,8 +25,8 @@ func alwaysOffers(depth int) side {
 	return side{cfg: extsock.Config{Crossover: 32 << 10, RecvDepth: depth}}
 }
 
-// TestRendezvousMixed: both ends write at once, short and long, offered and not, and each reads in
-// another goroutine, with any number of buffers.
+// TestRendezvousMixed: both ends write at once, short and long, with and without offers, and each
+// reads in another goroutine, with various numbers of buffers.
 func TestRendezvousMixed(t *testing.T) {
 	total := 64 << 20
 	if testmode.Slow() {
@@ -57,7 +57,7 @@ func TestRendezvousMixed(t *testing.T) {
 	}
 }
 
-// writeMixed writes total octets of the sequence that seed stands for, in pieces of all sizes.
+// writeMixed writes total octets of the sequence of seed, in pieces of all sizes.
 func writeMixed(c net.Conn, total int, seed uint64) error {
 	r := rand.New(rand.NewPCG(seed, 1))
 	src := rand.NewChaCha8([32]byte{byte(seed)})
@@ -92,8 +92,8 @@ func readMixed(c net.Conn, total int, seed uint64) error {
 	return nil
 }
 
-// TestRendezvousDeadlines: whoever gives up first, and whenever, gets exact counts, has its memory
-// back and can go on.
+// TestRendezvousDeadlines: whichever end gives up first, and whenever it does, it gets exact
+// counts, has its memory back and can go on.
 func TestRendezvousDeadlines(t *testing.T) {
 	for seed := range uint64(testmode.Rounds(100, 8)) {
 		bubble(t, func(t *testing.T) {
@@ -159,7 +159,7 @@ func TestRendezvousDeadlines(t *testing.T) {
 }
 
 // TestRendezvousInParts: the RDMA Writes of one rendezvous, of a mebibyte each, find room in the
-// send queue by and by only, and each goes behind those before it.
+// send queue only one by one, and each places its bytes behind those of the previous one.
 func TestRendezvousInParts(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		i := alwaysOffers(0)
@@ -191,7 +191,7 @@ func TestRendezvousInParts(t *testing.T) {
 	})
 }
 
-// TestRendezvousAfterHalfClose: who writes no more still grants.
+// TestRendezvousAfterHalfClose: an end that writes no more still grants memory.
 func TestRendezvousAfterHalfClose(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, alwaysOffers(0), alwaysOffers(0))
@@ -217,8 +217,8 @@ func TestRendezvousAfterHalfClose(t *testing.T) {
 	})
 }
 
-// TestRendezvousEnds: whichever call ends the stream in the middle of a rendezvous, what Write has
-// counted is what Read gets before the end, and nobody waits.
+// TestRendezvousEnds: whichever call ends the stream in the middle of a rendezvous, Read gets
+// exactly what Write has counted before the end, and no call hangs.
 func TestRendezvousEnds(t *testing.T) {
 	for _, tt := range []struct {
 		desc    string
@@ -287,8 +287,8 @@ func (r readerOf) WriteTo(w io.Writer) (total int64, err error) {
 }
 
 // TestGrantIsBounded: a grant is no longer than 64 MiB, however long the offer and the Read's
-// memory are. So what a Read's deadline has to copy, and what the connection holds after it, is
-// bounded.
+// memory are. This bounds the copy at a Read's deadline, and the memory that the connection then
+// holds.
 func TestGrantIsBounded(t *testing.T) {
 	const longest, length = 64 << 20, 80 << 20
 	before := extsock.SetMemoryLimit(1 << 30) // does not shorten it

@@ -16,8 +16,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestOnePortThreeKindsOfPeers: behind one address ReceiveRequest tells plain TCP, rddp and foreign
-// iWARP apart before anything is answered, and each gets its own server.
+// TestOnePortThreeKindsOfPeers: at one address, ReceiveRequest tells plain TCP, rddp and foreign
+// iWARP peers apart before this end sends anything, and each peer gets its own server.
 func TestOnePortThreeKindsOfPeers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		network := simtoe.New(simtoe.Config{Seed: 3, Split: true})
@@ -134,8 +134,7 @@ func answerByKind(ctx context.Context, c *extsock.Conn) error {
 	return err
 }
 
-// answerForeign has receive buffers of its own, posted when the Request has shown that they are
-// needed.
+// answerForeign posts receive buffers of its own, once the Request has shown that they are needed.
 func answerForeign(ctx context.Context, c *extsock.Conn, req *extsock.Request) error {
 	if string(req.PrivateData) != "who" {
 		return errors.New("private data " + string(req.PrivateData))
@@ -162,8 +161,8 @@ func answerForeign(ctx context.Context, c *extsock.Conn, req *extsock.Request) e
 	return err
 }
 
-// TestReceiveRequestLeavesPlainOctets: whatever is not a Request is the application's, however far
-// it is like one.
+// TestReceiveRequestLeavesPlainOctets: bytes that are not a Request go to the application, however
+// similar they are to one.
 func TestReceiveRequestLeavesPlainOctets(t *testing.T) {
 	for same := range len(mpaKey) {
 		for _, sent := range []string{mpaKey[:same], mpaKey[:same] + "x and more"} {
@@ -188,9 +187,9 @@ func TestReceiveRequestLeavesPlainOctets(t *testing.T) {
 	}
 }
 
-// TestReceiveRequestIsInterrupted: a context that is done while nothing is known of the peer costs
-// nothing, whatever the peer turns out to speak; one that is done within the Request ends the
-// connection.
+// TestReceiveRequestIsInterrupted: if the context ends before the peer's protocol is known, the
+// connection remains usable, whatever the peer speaks. If it ends within the Request, the
+// connection ends.
 func TestReceiveRequestIsInterrupted(t *testing.T) {
 	request := string(mpa.Frame{Revision: 2, CRC: true}.AppendTo(nil))
 	for _, sent := range []string{"", "M", mpaKey[:15]} {
@@ -236,7 +235,7 @@ func TestReceiveRequestIsInterrupted(t *testing.T) {
 	})
 }
 
-// TestReceiveRequestEnds: what else can come instead of a Request.
+// TestReceiveRequestEnds tests everything else that can come instead of a Request.
 func TestReceiveRequestEnds(t *testing.T) {
 	begin := func(c *extsock.Conn) <-chan error {
 		result := make(chan error, 1)
@@ -315,8 +314,8 @@ func TestReceiveRequestEnds(t *testing.T) {
 	})
 }
 
-// TestPostRecvForARequest: until the answer the application can take the receive queue, and not
-// after it. What it says of itself fits: an rddp peer is told that there is no byte stream.
+// TestPostRecvForARequest: the application can take the receive queue until the answer, and not
+// after it. The answer then tells an rddp peer that there is no byte stream.
 func TestPostRecvForARequest(t *testing.T) {
 	for _, before := range []bool{true, false} {
 		bubble(t, func(t *testing.T) {
@@ -351,8 +350,8 @@ func TestPostRecvForARequest(t *testing.T) {
 	}
 }
 
-// TestRequestWaitsForItsJudge: with JudgeRequests a Request that comes while nobody waits for it is
-// not answered, also where a ReceiveRequest before it has given up. The next one gets it.
+// TestRequestWaitsForItsJudge: with JudgeRequests, a Request that comes while no call waits for it
+// is not answered, even if an earlier ReceiveRequest has given up. The next ReceiveRequest gets it.
 func TestRequestWaitsForItsJudge(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		l, n := simListener(t, extsock.Config{Startup: extsock.StartupPrefer, JudgeRequests: true})

@@ -22,7 +22,7 @@ func opNamed(err error, op string, target error) bool {
 	return ok && e.Op == op && (e.Net == "tcp" || on.device != nil) && errors.Is(err, target)
 }
 
-// resetPairs are the connections whose end the tests look at, over the operating system's TCP.
+// resetPairs make the connections of these tests, over the operating system's TCP.
 var resetPairs = map[string]func(t *testing.T) (a, b *extsock.Conn){
 	"byte stream": func(t *testing.T) (a, b *extsock.Conn) { return tcpPair(t, side{}, side{}) },
 	"messages":    func(t *testing.T) (a, b *extsock.Conn) { return tcpPair(t, inMessages, inMessages) },
@@ -36,8 +36,8 @@ var resetPairs = map[string]func(t *testing.T) (a, b *extsock.Conn){
 	},
 }
 
-// TestCloseWithUnreadData resets the connection, as TCP's: the peer's program learns that what it
-// has written is lost.
+// TestCloseWithUnreadData: Close with unread data resets the connection, as over TCP. The peer's
+// program learns that what it has written is lost.
 func TestCloseWithUnreadData(t *testing.T) {
 	for desc, pair := range resetPairs {
 		t.Run(desc, func(t *testing.T) { closeWithUnreadData(t, pair) })
@@ -66,7 +66,8 @@ func closeWithUnreadData(t *testing.T, pair func(t *testing.T) (a, b *extsock.Co
 	}
 }
 
-// TestWriteMeetsTheReset: the Write that is under way says ECONNRESET, and names itself.
+// TestWriteMeetsTheReset: the Write that is under way returns ECONNRESET, and the error names the
+// operation write.
 func TestWriteMeetsTheReset(t *testing.T) {
 	for _, desc := range []string{"byte stream", "messages"} {
 		t.Run(desc, func(t *testing.T) {
@@ -91,7 +92,8 @@ func TestWriteMeetsTheReset(t *testing.T) {
 	}
 }
 
-// TestCloseWithAllRead is an orderly end, however much has come before.
+// TestCloseWithAllRead: Close after everything has been read is an orderly end, however much has
+// come before.
 func TestCloseWithAllRead(t *testing.T) {
 	for desc, pair := range resetPairs {
 		t.Run(desc, func(t *testing.T) {
@@ -117,8 +119,8 @@ func TestCloseWithAllRead(t *testing.T) {
 	}
 }
 
-// TestCloseReadInDDPMode: Reads end, what comes then holds up no Write of the peer's, and Close
-// tells it of its loss.
+// TestCloseReadInDDPMode: after CloseRead, Reads end, later data does not hold up the peer's
+// Writes, and Close resets the connection because data is lost.
 func TestCloseReadInDDPMode(t *testing.T) {
 	for _, s := range []side{{}, inMessages} {
 		for _, waits := range []bool{false, true} {
@@ -176,9 +178,9 @@ func TestCloseReadInDDPMode(t *testing.T) {
 	}
 }
 
-// TestCloseReadEmptiesTheWay: in message mode, where so much is unread that nothing more is read
-// from TCP, what waits there is thrown away after CloseRead, and what is behind it gets through.
-// What was unread before can be read still.
+// TestCloseReadEmptiesTheWay: in message mode so much is unread that the connection has stopped
+// reading from TCP. After CloseRead, the messages that wait there are discarded, and what is behind
+// them gets through. What was unread before can still be read.
 func TestCloseReadEmptiesTheWay(t *testing.T) {
 	alone(t)
 	for _, limit := range []int64{0, extsock.DefaultMemory} {
@@ -222,8 +224,8 @@ func TestCloseReadEmptiesTheWay(t *testing.T) {
 	}
 }
 
-// TestCloseReadOfAnotherOwner: where the application posts the receive buffers there is nothing
-// that CloseRead could end.
+// TestCloseReadOfAnotherOwner: if the application posts the receive buffers, CloseRead is not
+// supported.
 func TestCloseReadOfAnotherOwner(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, _ := simPair(t, simtoe.Config{}, postRecvs(extsock.Config{}, 1, 100), side{})
@@ -252,8 +254,8 @@ func TestResetOverridesEPIPE(t *testing.T) {
 	})
 }
 
-// TestErrorsNameTheCallersOperation: what receiving has found is the error of a Write, and names
-// that one.
+// TestErrorsNameTheCallersOperation: an error that receiving has found becomes the error of a
+// Write, and names the operation write.
 func TestErrorsNameTheCallersOperation(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simPair(t, simtoe.Config{}, side{}, side{})
@@ -271,9 +273,8 @@ func TestErrorsNameTheCallersOperation(t *testing.T) {
 	})
 }
 
-// TestListenerOfTLS: the connections of a Listener that NewListener has made of one of package tls
-// are those of NewConn: they have the settings of the TCP below, and Close with unread data resets
-// it.
+// TestListenerOfTLS: if NewListener gets a listener of package tls, its connections behave like
+// those of NewConn: they have the settings of the TCP below, and Close with unread data resets it.
 func TestListenerOfTLS(t *testing.T) {
 	below, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -306,8 +307,8 @@ func TestListenerOfTLS(t *testing.T) {
 	}
 }
 
-// TestListenWithoutCertificate: as tls.Listen, Listen refuses a configuration that no handshake can
-// succeed with.
+// TestListenWithoutCertificate: like tls.Listen, Listen refuses a configuration with which no
+// handshake can succeed.
 func TestListenWithoutCertificate(t *testing.T) {
 	for desc, tt := range map[string]struct {
 		config *tls.Config

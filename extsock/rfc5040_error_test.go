@@ -20,7 +20,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// rawOver is rawPair over given streams: the raw peer has a and asks for what request says, in
+// rawOver is rawPair over the streams a, which the raw peer uses, and b. The peer sends request, in
 // revision 1.
 func rawOver(t *testing.T, a, b net.Conn, request mpa.Frame, cfg extsock.Config) (*rawPeer, *extsock.Conn) {
 	t.Helper()
@@ -122,7 +122,7 @@ func TestRFC5040_6_2_1_TerminateThenFIN(t *testing.T) {
 		p, _ := rawOver(t, a, b, mpa.Frame{CRC: true}, extsock.Config{})
 		more := bytes.Join([][]byte{tagged(rdmap.OpWrite, 9, 9), make([]byte, 60_000)}, nil)
 		for range 40 {
-			p.send(more...) // the first is an error, and nobody looks at the others
+			p.send(more...) // the first is an error, and the others are discarded
 		}
 		p.wantTerminate(1, 1, 0)
 		if _, err := a.Write(make([]byte, 1<<20)); err != nil {
@@ -164,7 +164,7 @@ func TestRFC5040_7_ConnectionIsTornDown(t *testing.T) {
 					if polite {
 						a.Close()
 					}
-					<-closes.closed // and nobody has called Close
+					<-closes.closed // although the program has not called Close
 					if d := time.Since(begin); d > 2*time.Second || polite && d > 0 {
 						t.Errorf("it is closed after %v", d)
 					}

@@ -107,8 +107,8 @@ func TestRFC5040_6_1_TheULPSwitches(t *testing.T) {
 	})
 }
 
-// relayed makes a connection by way of a relay, which keeps all octets of each direction. What
-// relayed returns last waits until both directions have ended, and gives them.
+// relayed makes a connection through a relay, which keeps all octets of each direction. kept waits
+// until both directions have ended, and returns their octets.
 func relayed() (a, b net.Conn, kept func() (there, back []byte)) {
 	var there, back bytes.Buffer
 	var ended sync.WaitGroup
@@ -123,7 +123,8 @@ func relayed() (a, b net.Conn, kept func() (there, back []byte)) {
 	return a, b, func() ([]byte, []byte) { ended.Wait(); return there.Bytes(), back.Bytes() }
 }
 
-// ulpdus returns what is in the FPDUs after a startup frame, and how many octets are none.
+// ulpdus returns the ULPDUs of the FPDUs after a startup frame, and how many octets belong to no
+// FPDU.
 func ulpdus(t *testing.T, octets []byte) (all [][]byte, rest int) {
 	t.Helper()
 	n, err := mpa.FrameLen(octets[:mpa.FrameHeaderLen])

@@ -139,9 +139,8 @@ func TestRFC5041_6_2_2_FatalErrorsOfTheLLP(t *testing.T) {
 	})
 }
 
-// The same of a connection that TCP says is lost: there is no number of MPA's for it, but it is
-// told, and as nothing else.
-// DDP-5041-6.2.2-1, DDP-5041-6.2.2-5
+// The same for a connection that TCP reports as lost: MPA has no error number for that, but the
+// program gets TCP's error. DDP-5041-6.2.2-1, DDP-5041-6.2.2-5
 func TestRFC5041_6_2_2_ConnectionLost(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{CutAfter: 4000, CutHow: simtoe.RST}, simtoe.Config{})

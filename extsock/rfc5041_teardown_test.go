@@ -23,7 +23,7 @@ import (
 
 // Tests of RFC 5041 §3, §6.2 and §7 about how a DDP Stream and its connection end.
 
-// A closeWatch is a Stream that knows whether it has been closed.
+// A closeWatch is a Stream that records whether it has been closed.
 type closeWatch struct {
 	toe.Stream
 	closed atomic.Bool
@@ -78,7 +78,7 @@ func TestRFC5041_3_TransferredOrTold(t *testing.T) {
 			if taken == messages {
 				t.Errorf("cut after %d octets, and all Sends are said to be taken", after)
 			}
-			for range 2 { // and those that were taken and have not arrived: the connection tells
+			for range 2 { // the connection reports Sends that TCP took and that have not arrived
 				if d, err := ci.RecvCQ().Wait(timeLimit(t)); err != nil || !errors.Is(d.Err, syscall.ECONNRESET) {
 					t.Errorf("receive: %v, %v, want the reset", d, err)
 				}

@@ -19,8 +19,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// Tests of RFC 5041 that need a whole connection: what its segments look like on the wire, and what
-// connections have to do with each other. How connections end is in rfc5041_teardown_test.go.
+// Tests of RFC 5041 that need a whole connection: its segments on the wire, and the independence of
+// connections. rfc5041_teardown_test.go tests how connections end.
 
 // rawPeerOfInitiator switches a Conn, the Initiator, against a peer of plain octets.
 func rawPeerOfInitiator(t *testing.T, cfg extsock.Config) (*rawPeer, *extsock.Conn) {
@@ -29,7 +29,7 @@ func rawPeerOfInitiator(t *testing.T, cfg extsock.Config) (*rawPeer, *extsock.Co
 	return answerInitiator(t, cfg, a, b)
 }
 
-// answerInitiator is rawPeerOfInitiator over two Streams that there are.
+// answerInitiator is rawPeerOfInitiator over two given Streams.
 func answerInitiator(t *testing.T, cfg extsock.Config, a, b net.Conn) (*rawPeer, *extsock.Conn) {
 	t.Helper()
 	c := extsock.NewConn(a, true, &cfg)

@@ -18,8 +18,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// Tests of RFC 5042 §5 and §6.4 on whole connections: what a program can do about peers, and about
-// who listens in.
+// Tests of RFC 5042 §5 and §6.4 on whole connections: what a program can do about its peers, and
+// about eavesdroppers.
 
 func hostPart(c net.Conn) string {
 	host, _, _ := net.SplitHostPort(c.RemoteAddr().String())
@@ -42,7 +42,7 @@ func TestRFC5042_6_4_2_IdleStreamIsReaped(t *testing.T) {
 			streams = append(streams, stream{ci, cr})
 			regions = append(regions, register(t, cr, make([]byte, 8), ddp.RemoteWrite))
 		}
-		synctest.Wait() // startup has come to its end
+		synctest.Wait() // startup is over
 		before := make([]stats.Counts, len(streams))
 		for i, s := range streams {
 			before[i] = s.server.Stats()
@@ -114,7 +114,7 @@ func TestRFC5042_6_4_4_SlowPathsAreCounted(t *testing.T) {
 					tt.send(p, r)
 				}
 				p.send(readRequest(9, 9, 0)...)
-				if u, err := p.next(); err != nil { // so all before it has been counted
+				if u, err := p.next(); err != nil { // then everything before it has been counted
 					t.Fatal(u, err)
 				}
 				got := c.Stats().Received
@@ -290,8 +290,8 @@ func TestRFC5042_5_4_2_TLSLiesBelow(t *testing.T) {
 	})
 }
 
-// Each kind of message that costs its receiver work, and ends nothing, is in the counts by which a
-// program can tell a peer that sends too many.
+// The counts include each kind of message that costs its receiver work and does not end the
+// connection. So a program can notice a peer that sends too many.
 //
 // SEC-5042-6.4.4-1
 func TestRFC5042_6_4_4_EachKindIsCounted(t *testing.T) {
@@ -308,7 +308,7 @@ func TestRFC5042_6_4_4_EachKindIsCounted(t *testing.T) {
 			{Op: rdmap.WorkFetchAdd, Remote: h}, {Op: rdmap.WorkCmpSwap, Remote: h}, {Op: rdmap.WorkSwap, Remote: h},
 			{Op: rdmap.WorkRead},
 		} {
-			do(t, ci, wr) // the last ones are answered, so all before them have been counted
+			do(t, ci, wr) // the last ones are answered: then everything before them has been counted
 		}
 		want := stats.Traffic{Sends: 4, Writes: 2, ReadRequests: 1, AtomicRequests: 3, ImmediateData: 2} // one Write is the RTR
 		got := cr.Stats().Received
@@ -322,8 +322,8 @@ func TestRFC5042_6_4_4_EachKindIsCounted(t *testing.T) {
 	})
 }
 
-// The completion queues that a connection makes hold the Completions of all that its own queues
-// take, though nobody takes one out.
+// The completion queues that a connection makes have room for the Completions of all Work Requests
+// that its queues take, even if the program takes none of them.
 //
 // SEC-5042-6.4.3.2-2, SEC-5042-A-5
 func TestRFC5042_6_4_3_2_DefaultQueuesHoldAll(t *testing.T) {

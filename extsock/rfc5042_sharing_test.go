@@ -15,8 +15,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// Tests of RFC 5042 §2.2, §3 and §7 on whole connections: what they have in common, which is what
-// the program says.
+// Tests of RFC 5042 §2.2, §3 and §7 on whole connections: they share only what the program says.
 
 // "If an implementation chooses not to share resources between Streams, it is recommended that each
 // Stream be associated with its own, unique Protection Domain." "The sharing of resources across

@@ -12,8 +12,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// Tests of RFC 5042 for the one ULP that is ours: the byte stream, which lends the memory of a Read
-// that waits.
+// Tests of RFC 5042 for the only ULP of this module: the byte stream, which grants the memory of a
+// Read that waits.
 
 // grantFor offers n octets to a byte stream and returns the handle that it grants.
 func (p *rawPeer) grantFor(msn, n uint32) rdmap.Handle {

@@ -16,8 +16,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// Requirements of RFC 5044 §7.1.2 on what comes of a Request and a Reply that are properly
-// formatted.
+// Requirements of RFC 5044 §7.1.2 for a Request and a Reply that are properly formatted.
 
 // "the implementation SHOULD return an MPA Reply Frame with the Rejected Connection bit set to '1';
 // the MPA Reply Frame MAY include ULP-supplied Private Data; the implementation MUST exit MPA,

@@ -20,7 +20,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// Requirements of RFC 5044 on Full Operation that show on a connection.
+// Requirements of RFC 5044 on Full Operation that can be tested on a connection.
 
 // foreignResponder lets c, an Initiator of plainInitiator's kind, begin Full Operation and returns
 // a peer that is not rddp and wants Markers or not.
@@ -55,7 +55,7 @@ func (p *rawPeer) message() (lengths []int) {
 	}
 }
 
-// noEMSS hides what TCP's EMSS is.
+// noEMSS hides TCP's EMSS.
 type noEMSS struct{ net.Conn }
 
 // "MPA MUST provide information to DDP on the current maximum size of the record that is acceptable

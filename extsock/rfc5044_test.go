@@ -21,11 +21,11 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// Requirements of RFC 5044 §7.1, startup, that show on a connection: what is read and written,
-// when, and what is closed. The far end is plain octets. All but the first test are bubbles, so an
-// hour without an octet takes no time.
+// Requirements of RFC 5044 §7.1, startup, that can be tested on a connection: what is read and
+// written, when, and what is closed. The test writes and reads the octets of the far end. All but
+// the first test are bubbles, so an hour without an octet takes no time.
 
-// The keys as RFC 5044 §7.1.1 has them in hexadecimal.
+// The keys of RFC 5044 §7.1.1 in hexadecimal.
 const (
 	requestKey = "4D504120494420526571204672616D65"
 	replyKey   = "4D504120494420526570204672616D65"
@@ -62,7 +62,7 @@ func (f farEnd) say(octets string) {
 	}
 }
 
-// hear reads octets, which must be these.
+// hear reads octets and checks that they are these.
 func (f farEnd) hear(octets string) {
 	f.t.Helper()
 	want := octetsOf(octets)
@@ -74,7 +74,7 @@ func (f farEnd) hear(octets string) {
 	}
 }
 
-// hearNothing wants silence for an hour.
+// hearNothing checks that nothing comes for an hour.
 func (f farEnd) hearNothing() {
 	f.t.Helper()
 	f.SetReadDeadline(time.Now().Add(time.Hour))
@@ -85,7 +85,8 @@ func (f farEnd) hearNothing() {
 	}
 }
 
-// hearEnd wants the connection to be closed, by a FIN or a reset, now and without an octet before.
+// hearEnd checks that the connection is closed, by a FIN or a reset, now and without an octet
+// before.
 func (f farEnd) hearEnd() {
 	f.t.Helper()
 	begin := time.Now()
@@ -150,8 +151,7 @@ func TestRFC5044_7_1_AnyEndIsTheInitiator(t *testing.T) {
 // MPA-5044-7.1-9, MPA-5044-7.1.2-21
 func TestRFC5044_7_1_TwoInitiators(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		// Where one Request is there before the other end begins, that end does not begin:
-		// ErrBusy.
+		// If one Request arrives before the other end begins, that end gets ErrBusy instead.
 		wire := simtoe.Config{Seed: 1, Delay: time.Second}
 		a, b := simtoe.Pair(wire, wire)
 		begin := time.Now()

@@ -16,7 +16,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// Requirements of RFC 6581 and of RFC 6580 §3.3 that show on a connection.
+// Requirements of RFC 6581 and of RFC 6580 §3.3 that can be tested on a connection.
 
 // "The responder and initiator MUST pass the peer's provided IRD and ORD values to the ULP" "The
 // initiator MUST pass the responder provided IRD and ORD to the ULP for both MPA Accept and Reject
@@ -76,7 +76,7 @@ var rtrOnTheWire = map[mpa.RTR]string{
 		"27dbd7e7",
 }
 
-// octets20 are the flags and the depths of an enhanced frame with A, this kind and depths of 1.
+// octets20 returns the flags and the depths of an enhanced frame with A, this kind and depths of 1.
 func octets20(kind mpa.RTR) string {
 	return map[mpa.RTR]string{mpa.RTRSend: "c0010001", mpa.RTRWrite: "80018001", mpa.RTRRead: "80014001"}[kind]
 }
@@ -117,8 +117,7 @@ func TestRFC6581_5_RTRBeforeAllElse(t *testing.T) {
 	}
 }
 
-// Startup and its indication are TCP's and the provider's affair: no Completion tells of them.
-// MPA-6581-5-3
+// Startup and its indication have no Completions. MPA-6581-5-3
 func TestRFC6581_5_NoCompletions(t *testing.T) {
 	for kind := range rtrOnTheWire {
 		t.Run(kind.String(), func(t *testing.T) {

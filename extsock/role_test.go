@@ -20,8 +20,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// untilTrusted is a number of exchanges after which a Read is trusted to come back soon: while none
-// is under way, nobody reads, and nobody is told of what arrives.
+// untilTrusted is a number of exchanges after which a Read is trusted to come back soon. While no
+// Read is under way, no goroutine then reads from the stream, and none is woken by what arrives.
 const untilTrusted = 300
 
 // echo answers every message until the peer closes.
@@ -56,8 +56,8 @@ func pingPong(c *extsock.Conn, count int) error {
 	return nil
 }
 
-// TestWaitersReceive: quick messages, one-sided operations of the peer in the middle of them, and
-// many who wait at once, on one connection.
+// TestWaitersReceive: one connection has quick messages, one-sided operations of the peer between
+// them, and many calls that wait at once.
 func TestWaitersReceive(t *testing.T) {
 	ci, cr := tcpPair(t, side{}, side{})
 	memory := pattern(1<<16, 1)
@@ -88,8 +88,8 @@ func TestWaitersReceive(t *testing.T) {
 	all.Wait()
 }
 
-// TestOneSidedWhileNobodyWaits: after quick messages the program turns to something else, and the
-// peer's Reads are answered all the same.
+// TestOneSidedWhileNobodyWaits: after quick messages the program does something else, and the
+// peer's Reads are still answered.
 func TestOneSidedWhileNobodyWaits(t *testing.T) {
 	ci, cr := tcpPair(t, side{}, side{})
 	r := register(t, ci, pattern(1000, 1), ddp.RemoteRead)
@@ -105,8 +105,8 @@ func TestOneSidedWhileNobodyWaits(t *testing.T) {
 	}
 }
 
-// TestInterruptedWaiter: a waiter that receives for itself obeys a deadline that is set meanwhile,
-// and Close, and the connection is as good as before.
+// TestInterruptedWaiter: a Read that receives for itself obeys a deadline that is set meanwhile,
+// and Close. After the deadline the connection is still usable.
 func TestInterruptedWaiter(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, side{}, side{})
@@ -141,8 +141,8 @@ func TestInterruptedWaiter(t *testing.T) {
 	})
 }
 
-// TestReadUnderADeadlineReceives: a Read under a deadline receives for itself as any other Read,
-// and ends when the deadline passes. Afterwards the connection is as good as before.
+// TestReadUnderADeadlineReceives: a Read under a deadline receives for itself like any other Read,
+// and ends when the deadline passes. Afterwards the connection is still usable.
 func TestReadUnderADeadlineReceives(t *testing.T) {
 	for _, s := range []side{{}, inMessages} {
 		t.Run(fmt.Sprintf("messages %t", s.cfg.Messages), func(t *testing.T) {
@@ -158,8 +158,8 @@ func TestReadUnderADeadlineReceives(t *testing.T) {
 					if err := pingPong(ci, 20); err != nil {
 						t.Fatal(err)
 					}
-					// An answer that comes before its Read leaves the role to the home goroutine,
-					// until that has served a Read that waits, as this one does.
+					// If an answer comes before its Read, the home goroutine keeps the role until
+					// it has served a Read that waits, such as this one.
 					time.AfterFunc(time.Millisecond, func() { ci.Write(make([]byte, 8)) })
 					if _, err := ci.Read(make([]byte, 8)); err != nil {
 						t.Fatal(err)
@@ -185,7 +185,7 @@ func TestReadUnderADeadlineReceives(t *testing.T) {
 	}
 }
 
-// TestWaiterSeesTheEnd: the peer closes, or vanishes, while a waiter receives for itself.
+// TestWaiterSeesTheEnd: the peer closes, or vanishes, while a Read receives for itself.
 func TestWaiterSeesTheEnd(t *testing.T) {
 	for _, how := range []string{"close", "reset"} {
 		bubble(t, func(t *testing.T) {
@@ -213,8 +213,8 @@ func TestWaiterSeesTheEnd(t *testing.T) {
 	}
 }
 
-// TestStalledWaiter: a waiter that receives for itself does not wait for the buffers that only it
-// could post.
+// TestStalledWaiter: a Read that receives for itself does not wait for buffers that only Reads can
+// free.
 func TestStalledWaiter(t *testing.T) {
 	ci, cr := tcpPair(t, side{cfg: extsock.Config{Messages: true, RecvDepth: 2, RecvSize: 100}}, side{})
 	go echo(cr)
@@ -249,8 +249,7 @@ func (m *moved) SetReadDeadline(t time.Time) error {
 	return m.Stream.SetReadDeadline(t)
 }
 
-// TestWriteDeadlineLeavesTheReader: a write deadline is nothing to a Read that receives for itself,
-// so that one is not woken.
+// TestWriteDeadlineLeavesTheReader: a write deadline does not wake a Read that receives for itself.
 func TestWriteDeadlineLeavesTheReader(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -298,9 +297,9 @@ func TestWriteDeadlineLeavesTheReader(t *testing.T) {
 	})
 }
 
-// TestCloseWhileAReadReceives: Close, while a Read has the receive role, interrupts that Read. The
-// bound on what receives afterwards stays: the connection is gone after CloseTimeout, although the
-// peer never sends its FIN.
+// TestCloseWhileAReadReceives: if a Read has the receive role, Close interrupts it. Receiving is
+// still bounded afterwards: the connection ends after CloseTimeout, although the peer never sends
+// its FIN.
 func TestCloseWhileAReadReceives(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const closeTimeout = time.Second

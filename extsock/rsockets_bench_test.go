@@ -8,9 +8,10 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// BenchmarkRSockets has Writes of one size go one way over loopback in this process, in turns by
-// the own byte stream and by rsockets. The peer answers the last one. The metrics are medians over
-// the rounds, and x-own is the throughput of rsockets over that of the own byte stream.
+// BenchmarkRSockets sends Writes of one size in one direction over loopback in this process, in
+// turns over rddp's own byte stream and over rsockets. The peer answers the last one. The metrics
+// are medians over the rounds, and x-own is the throughput of rsockets over that of the own byte
+// stream.
 func BenchmarkRSockets(b *testing.B) {
 	for _, size := range []int{64, 4 << 10, 64 << 10, 1 << 20} {
 		b.Run(fmt.Sprintf("size=%d", size), func(b *testing.B) {

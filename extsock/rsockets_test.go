@@ -71,8 +71,8 @@ func TestRSocketsStream(t *testing.T) {
 	}
 }
 
-// TestRSocketsHalfClose: either end goes on to send after the other one's CloseWrite, and Close of
-// an end that is shut tells the peer.
+// TestRSocketsHalfClose: either end can still send after the other end's CloseWrite, and Close
+// after CloseWrite tells the peer.
 func TestRSocketsHalfClose(t *testing.T) {
 	for _, responderFirst := range []bool{false, true} {
 		first, second := tcpPair(t, speaksRSockets, speaksRSockets)
@@ -108,7 +108,8 @@ func TestRSocketsHalfClose(t *testing.T) {
 	}
 }
 
-// TestRSocketsClose: Close with unread data resets, and without loses nothing of what was written.
+// TestRSocketsClose: Close with unread data resets the connection. Without unread data it loses
+// nothing that was written.
 func TestRSocketsClose(t *testing.T) {
 	ci, cr := tcpPair(t, speaksRSockets, speaksRSockets)
 	bounded(t, ci, cr)
@@ -174,7 +175,7 @@ func TestRSocketsEndDuringWrite(t *testing.T) {
 		read <- err
 	}()
 	writes, ended := make(chan struct{}), make(chan struct{})
-	go func() { // not the goroutine of the hook, which holds the token of the victim
+	go func() { // in another goroutine than the hook's, which holds the token of the victim
 		defer close(ended)
 		<-writes
 		f.send(controlWord(rsockets.Disconnect))
@@ -196,7 +197,8 @@ func TestRSocketsEndDuringWrite(t *testing.T) {
 	}
 }
 
-// TestRSocketsVerbs: the verbs would disturb the stream, and have no peer.
+// TestRSocketsVerbs: the verbs return ErrMode, because they would disturb the stream and the peer
+// cannot use them.
 func TestRSocketsVerbs(t *testing.T) {
 	ci, cr := tcpPair(t, speaksRSockets, speaksRSockets)
 	bounded(t, ci, cr)
@@ -328,14 +330,15 @@ type forger struct {
 }
 
 // newForger returns the peer of a connection that speaks rsockets, in either role. It has sent own,
-// with memory of its own where own has none.
+// in which it has filled in its own memory if own has none.
 func newForger(t *testing.T, initiator bool, own rsockets.Header) *forger {
 	t.Helper()
 	a, b := kernelStreams(t)
 	return startForger(t, a, b, initiator, &extsock.Config{NoCapabilities: true}, 1<<10, own)
 }
 
-// startForger is newForger over the streams a, the forger's, and b, with n bytes of memory.
+// startForger is newForger over the streams a, which the forger uses, and b, with n bytes of
+// memory.
 func startForger(t *testing.T, a, b net.Conn, initiator bool, cfg *extsock.Config, n int, own rsockets.Header) *forger {
 	t.Helper()
 	f := &forger{t: t, order: own.Order()}
@@ -451,7 +454,7 @@ func TestRSocketsForgedWords(t *testing.T) {
 	}
 }
 
-// TestRSocketsForgedMessages: a message that is no word ends the connection.
+// TestRSocketsForgedMessages: a message that is not a word ends the connection.
 func TestRSocketsForgedMessages(t *testing.T) {
 	for _, n := range []int{0, 1, 3, 5, 1000} {
 		f := newForger(t, true, forged)
@@ -465,8 +468,8 @@ func TestRSocketsForgedMessages(t *testing.T) {
 	}
 }
 
-// TestRSocketsMemory: the peer writes to the half that is lent, and to nothing else. A half that is
-// full is not lent any more.
+// TestRSocketsMemory: the peer can write only to the half that is lent. A full half is no longer
+// lent.
 func TestRSocketsMemory(t *testing.T) {
 	const half = 64 << 10
 	for name, forge := range map[string]func(f *forger){
@@ -501,8 +504,8 @@ func TestRSocketsMemory(t *testing.T) {
 	}
 }
 
-// TestRSocketsOverwrittenSlots: what a peer writes to the slots sends data to that peer alone, and
-// one descriptor too many ends the connection.
+// TestRSocketsOverwrittenSlots: whatever a peer writes to the slots, data goes only to that peer,
+// and one descriptor too many ends the connection.
 func TestRSocketsOverwrittenSlots(t *testing.T) {
 	f := newForger(t, true, rsockets.Header{Credits: 1000, Buffer: rdmap.Handle{STag: 0xbad}})
 	slot := make([]byte, rsockets.SlotLen)
@@ -531,7 +534,8 @@ func TestRSocketsOverwrittenSlots(t *testing.T) {
 	}
 }
 
-// TestRSocketsLost: a peer that ends without a word about it is lost. Its data can still be read.
+// TestRSocketsLost: a connection that ends without a word about the end is lost. Data that came
+// before can still be read.
 func TestRSocketsLost(t *testing.T) {
 	f := newForger(t, true, forged)
 	f.write(0, []byte("hello"))
@@ -546,7 +550,7 @@ func TestRSocketsLost(t *testing.T) {
 	}
 }
 
-// TestRSocketsByteOrder: a Responder takes over the byte order of the Initiator's machine.
+// TestRSocketsByteOrder: a Responder adopts the byte order of the Initiator's machine.
 func TestRSocketsByteOrder(t *testing.T) {
 	own := forged
 	own.BigEndian = true
@@ -578,8 +582,8 @@ func TestRSocketsByteOrder(t *testing.T) {
 	}
 }
 
-// TestRSocketsFlood: a peer that sends more words than the limit allows, while nobody reads, fills
-// the inbox, and is then held back by TCP. Reads find all data.
+// TestRSocketsFlood: while the program does not read, a peer that sends more words than the limit
+// allows fills the inbox, and then TCP holds it back. Reads find all data.
 func TestRSocketsFlood(t *testing.T) {
 	f := newForger(t, true, forged)
 	want := pattern(1000, 1)
@@ -614,13 +618,13 @@ func (s *fullStream) WaitWritable() error {
 	return s.Stream.WaitWritable()
 }
 
-// TestRSocketsCrowded: while TCP takes nothing, the words that a peer has sent to it do not fill
-// the places of messages under way. A Write that has found room before them looks again, and the
-// word of CloseWrite has a place.
+// TestRSocketsCrowded: while TCP takes nothing, words for the peer do not take all places of
+// messages under way. A Write that has found room before they were queued looks again, and there is
+// a place for the word of CloseWrite.
 func TestRSocketsCrowded(t *testing.T) {
 	const (
 		piece  = 2 << 10
-		answer = (128 - 16) / 2 // a word of the victim answers so many
+		answer = (128 - 16) / 2 // number of words that one word of the victim answers
 		places = 30             // for all but the words about the end
 	)
 	a, b := kernelStreams(t)
@@ -690,8 +694,8 @@ func TestRSocketsCrowded(t *testing.T) {
 	}
 }
 
-// TestRSocketsAllocations: in the steady state a Write and a Read allocate nothing, also not one of
-// a burst. A half of the receive buffer costs a few allocations, each time that it is lent.
+// TestRSocketsAllocations: in the steady state a Write and a Read allocate nothing, not even in a
+// burst. A half of the receive buffer costs a few allocations each time it is lent.
 func TestRSocketsAllocations(t *testing.T) {
 	if testmode.Race {
 		t.Skip("the race detector allocates")
@@ -718,7 +722,7 @@ func TestRSocketsAllocations(t *testing.T) {
 	}
 }
 
-// TestRSocketsReads: Reads that wait at the same time share what one message brings.
+// TestRSocketsReads: Reads that wait at the same time share the data of one message.
 func TestRSocketsReads(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, speaksRSockets, speaksRSockets)
@@ -792,8 +796,8 @@ func TestRSocketsNudges(t *testing.T) {
 	}
 }
 
-// TestRSocketsBurst: short Writes that follow one another quickly wait and go out together, at each
-// of these occasions. One that answers data of the peer does not wait.
+// TestRSocketsBurst: short Writes that follow one another quickly wait and go out together, on each
+// of these occasions. A Write that answers data of the peer does not wait.
 func TestRSocketsBurst(t *testing.T) {
 	const count = 10 // Writes, of which the first four go out at once
 	for _, tt := range []struct {

@@ -24,10 +24,10 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// canary is what memory is filled with that is the caller's again.
+// canary fills memory that the caller may use again.
 const canary = 0xA5
 
-// A quarantine holds memory that was given back: nobody may write to it any more.
+// A quarantine holds memory that was given back: the connection must no longer write to it.
 type quarantine struct {
 	mu sync.Mutex
 	of [][]byte
@@ -51,10 +51,10 @@ func (q *quarantine) check() error {
 	return nil
 }
 
-// breath is for when nothing has come of a call, so that they are not countless.
+// breath is a pause after a call without a result, so that there are not too many calls.
 const breath = 100 * time.Microsecond
 
-// hasty writes total octets of the tape, most of the calls under deadlines that pass.
+// hasty writes total octets of the tape. Most calls have deadlines that pass.
 func hasty(c *extsock.Conn, total int, r *rand.Rand, most int, unit time.Duration, q *quarantine) error {
 	for sent := 0; sent < total; {
 		n := min(1+int(r.Uint64N(1+r.Uint64N(uint64(most)))), total-sent)
@@ -103,8 +103,9 @@ func hastyReads(c *extsock.Conn, total int, r *rand.Rand, most int, unit time.Du
 	}
 }
 
-// hastyRemote reads from one Region of the peer's and writes to another until done is closed. (To
-// one and the same would be a race of the program's: a Write whose time is over goes on.)
+// hastyRemote reads from one Region of the peer's and writes to another until done is closed. (With
+// a single Region the program would race with itself, because a Write whose deadline has passed
+// goes on.)
 func hastyRemote(c *extsock.Conn, from, to rdmap.Handle, r *rand.Rand, unit time.Duration, q *quarantine, done <-chan struct{}) error {
 	for range 40 {
 		select {

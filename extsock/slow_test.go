@@ -28,8 +28,8 @@ func (s *trickle) Read(p []byte) (int, error) {
 	return s.Conn.Read(p)
 }
 
-// TestSlowPeerIsNotGone: a peer that takes little at a time is neither one whose TCP takes nothing
-// nor idle, however long TCP calls its send buffer full.
+// TestSlowPeerIsNotGone: a peer that takes a little data at a time causes neither a write timeout
+// nor an idle timeout, however long TCP calls its send buffer full.
 func TestSlowPeerIsNotGone(t *testing.T) {
 	for desc, cfg := range map[string]extsock.Config{
 		"WriteTimeout": {WriteTimeout: 10 * time.Second}, "IdleTimeout": {IdleTimeout: 10 * time.Second},
@@ -68,8 +68,8 @@ func TestSlowPeerIsNotGone(t *testing.T) {
 	}
 }
 
-// TestWriteOfWhichAllIsOut: the time of a Write is over when all of it is on its way. That is no
-// failure, whichever way it goes.
+// TestWriteOfWhichAllIsOut: if the deadline of a Write passes when all of it is on its way, the
+// Write succeeds, whichever way it goes.
 func TestWriteOfWhichAllIsOut(t *testing.T) {
 	for _, crossover := range []int{-1, 40_000} {
 		bubble(t, func(t *testing.T) {

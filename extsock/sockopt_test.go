@@ -15,7 +15,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestOptionErrors gives the errors of unknown levels, options and values.
+// TestOptionErrors checks the errors of unknown levels, options and values.
 func TestOptionErrors(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -43,7 +43,8 @@ func TestOptionErrors(t *testing.T) {
 	})
 }
 
-// TestSwitchTwice: the second switch says what is wrong, and the connection works on.
+// TestSwitchTwice: the error of a second switch says what is wrong, and the connection remains
+// usable.
 func TestSwitchTwice(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, side{}, side{})
@@ -62,11 +63,10 @@ func TestSwitchTwice(t *testing.T) {
 	})
 }
 
-// TestSwitchWithUnreadOctets: octets of the application's that came before the switch are not taken
-// for frames. The Initiator notices before it has sent anything, so all is as before; the Responder
-// says what it found. "Enabling the DDP/MPA stack SHOULD be done only when no incoming stream data
-// is expected." (RFC 5044 §7.1.5)
-// MPA-5044-7.1.5-1
+// TestSwitchWithUnreadOctets: octets of the application that came before the switch are not taken
+// for frames. The Initiator notices them before it has sent anything, so the connection is
+// unchanged. The error of the Responder shows what it found. "Enabling the DDP/MPA stack SHOULD be
+// done only when no incoming stream data is expected." (RFC 5044 §7.1.5) MPA-5044-7.1.5-1
 func TestSwitchWithUnreadOctets(t *testing.T) {
 	for desc, streams := range map[string]func() (a, b net.Conn){
 		"simulator": func() (a, b net.Conn) { return simtoe.Pair(simtoe.Config{}, simtoe.Config{}) },

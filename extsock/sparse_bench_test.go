@@ -13,10 +13,10 @@ import (
 )
 
 // BenchmarkSparseEcho is an echo of 64 bytes after a pause, as most services see it: every cache is
-// cold, and nobody polls. The other end is in this process, or in one of its own. Plain TCP and
-// rddp take turns, echo by echo, so that both meet the same machine. x-tcp is the median of rddp
-// divided by that of plain TCP, and the two cpu figures are processor time of this process for each
-// echo of one kind, pauses included, from runs of one kind after the other.
+// cold, and no goroutine polls. The other end is in this process, or in one of its own. Plain TCP
+// and rddp take turns, echo by echo, so that both meet the same machine. x-tcp is the median of
+// rddp divided by that of plain TCP, and the two cpu figures are processor time of this process for
+// each echo of one kind, pauses included, from runs of one kind after the other.
 func BenchmarkSparseEcho(b *testing.B) {
 	ends := []struct {
 		name  string
@@ -45,7 +45,7 @@ func BenchmarkSparseEcho(b *testing.B) {
 	}
 }
 
-// sparseEcho measures echoes after such pauses.
+// sparseEcho measures echoes after pauses.
 func sparseEcho(b *testing.B, conns [2]net.Conn, pause time.Duration) {
 	p := make([]byte, 64)
 	echo := func(c net.Conn) time.Duration {

@@ -20,7 +20,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// A sharedPool is a shared receive queue with its buffers, and what takes from it.
+// A sharedPool is a shared receive queue with its buffers and its completion queue.
 type sharedPool struct {
 	srq  *rdmap.SharedReceiveQueue
 	cq   *extsock.CompletionQueue
@@ -44,7 +44,7 @@ func (p *sharedPool) post(t testing.TB, id uint64) {
 	}
 }
 
-// side is that of a connection that receives into the pool.
+// side returns the side of a connection that receives into the pool.
 func (p *sharedPool) side() side { return side{cfg: extsock.Config{SRQ: p.srq, RecvCQ: p.cq}} }
 
 // wantAll checks that all buffers are in the queue again, each once.
@@ -62,8 +62,8 @@ func (p *sharedPool) wantAll(t testing.TB) {
 	}
 }
 
-// TestSharedReceives: connections take their buffers from one queue, fewer than there are
-// connections, and every message arrives as it was sent, over all kinds of wires.
+// TestSharedReceives: connections take their buffers from one queue, which has fewer buffers than
+// there are connections, and every message arrives as it was sent, over all kinds of wires.
 func TestSharedReceives(t *testing.T) {
 	wires := map[string]simtoe.Config{
 		"plain": {}, "one octet at a time": {MaxSegment: 1}, "small window": {Window: 500},
@@ -125,8 +125,8 @@ func TestSharedReceives(t *testing.T) {
 	}
 }
 
-// TestSharedReceivesEnd: a connection that ends in the middle of a message gives its one buffer
-// back, once, and the others go on.
+// TestSharedReceivesEnd: a connection that ends in the middle of a message gives its buffer back
+// once, and the other connections go on.
 func TestSharedReceivesEnd(t *testing.T) {
 	half := untagged(rdmap.OpSend, 0, 1, 0, 4)
 	half[0] &^= 0x40 // there is more to come
@@ -146,8 +146,8 @@ func TestSharedReceivesEnd(t *testing.T) {
 				ci, lives := simPair(t, simtoe.Config{}, side{}, pool.side())
 				p, ends := rawPair(t, pool.side().cfg, nil)
 				p.send(half...)
-				// When this is answered the half message is placed. The sink and the source do not
-				// matter.
+				// The answer to this shows that the half message is placed. The sink and the source
+				// do not matter.
 				p.send(readRequest(9, 9, 0)...)
 				if u, err := p.next(); err != nil {
 					t.Fatalf("no answer: %x, %v", u, err)
@@ -182,8 +182,8 @@ func TestSharedReceivesEnd(t *testing.T) {
 	}
 }
 
-// TestAwaitEnd: a program whose buffers are in a shared queue learns when the peer ends the
-// connection, and why, and finds what came before in its completion queue.
+// TestAwaitEnd: a program whose buffers are in a shared queue learns when and why the connection
+// ends, and finds earlier messages in its completion queue.
 func TestAwaitEnd(t *testing.T) {
 	for _, tt := range []struct {
 		desc string
@@ -256,7 +256,7 @@ func TestSharedReceivesRunOut(t *testing.T) {
 			t.Error("no event when the last buffer was taken")
 		}
 		var te *rdmap.TerminateError
-		if _, err := a.Write([]byte("one too many")); err != nil && !errors.As(err, &te) { // which may be quicker than Write
+		if _, err := a.Write([]byte("one too many")); err != nil && !errors.As(err, &te) { // the Terminate may be quicker than Write
 			t.Fatal(err)
 		}
 		if _, err := a.Read(make([]byte, 1)); !errors.As(err, &te) || !te.Remote {
@@ -275,7 +275,7 @@ func TestSharedReceivesRunOut(t *testing.T) {
 	})
 }
 
-// TestSharedReceivesUse: the application owns the receive queue, and posts to the shared one alone.
+// TestSharedReceivesUse: the application owns the receive queue, and posts only to the shared one.
 func TestSharedReceivesUse(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		srq := rdmap.NewSharedReceiveQueue(40)
@@ -303,7 +303,7 @@ func TestSharedReceivesUse(t *testing.T) {
 }
 
 // TestSharedReceivesServe: one goroutine serves many connections over loopback, which end one after
-// the other, and answers each.
+// the other.
 func TestSharedReceivesServe(t *testing.T) {
 	const conns, rounds, each = 5, 3, 30
 	pool := newSharedPool(t, conns, 64) // each client has one message on its way

@@ -18,8 +18,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestCloseAsSniffBegins: whether octets are unread is looked at while sniff gets itself room for
-// them. The race detector judges.
+// TestCloseAsSniffBegins: Close looks for unread octets while the sniff makes room for them. The
+// race detector is the judge.
 func TestCloseAsSniffBegins(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		over, cancel := context.WithCancel(t.Context())
@@ -36,8 +36,8 @@ func TestCloseAsSniffBegins(t *testing.T) {
 	})
 }
 
-// TestCloseDuringStartupRevokes: when Close of a connection that its Listener is still starting up
-// has returned, the peer cannot use what was registered, though startup goes on.
+// TestCloseDuringStartupRevokes: after Close, the peer cannot use registered memory, even if the
+// Listener is still running the connection's startup.
 func TestCloseDuringStartupRevokes(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		l, cfg := delayed(t, extsock.Config{Startup: extsock.StartupRequire})
@@ -59,7 +59,7 @@ func TestCloseDuringStartupRevokes(t *testing.T) {
 			t.Fatal(err)
 		}
 		ci := <-dialed
-		_, _ = ci.Remote(h).WriteAt([]byte("octets"), 0) // it may be on its way before the end is here
+		_, _ = ci.Remote(h).WriteAt([]byte("octets"), 0) // the Write may leave before the end arrives
 		ci.Close()
 		settle()
 		if memory[0] != 0 {
@@ -92,12 +92,12 @@ func (l endlessListener) Accept() (net.Conn, error) {
 	return endless{c.(toe.Stream)}, nil
 }
 
-// netListener is a toe.Listener as package net has it.
+// netListener is a toe.Listener as a net.Listener.
 type netListener struct{ toe.Listener }
 
 func (l netListener) Accept() (net.Conn, error) { return l.Listener.Accept() }
 
-// TestCloseWithoutDeadlines: over a stream that has no deadlines a silent peer cannot keep a
+// TestCloseWithoutDeadlines: over a stream without deadlines, a silent peer cannot keep a
 // connection open that was accepted and closed.
 func TestCloseWithoutDeadlines(t *testing.T) {
 	for _, s := range bySelf {
@@ -121,14 +121,14 @@ func TestCloseWithoutDeadlines(t *testing.T) {
 	}
 }
 
-// tapClosed counts.
+// tapClosed is a Tap that counts calls of Closed.
 type tapClosed struct{ closed atomic.Int64 }
 
 func (*tapClosed) Sent([]byte)     {}
 func (*tapClosed) Received([]byte) {}
 func (t *tapClosed) Closed()       { t.closed.Add(1) }
 
-// lateListener is one of which Accept returns a connection after Close.
+// A lateListener is a listener whose Accept returns a connection after Close.
 type lateListener struct {
 	net.Listener
 	late chan net.Conn
@@ -143,7 +143,8 @@ func (l lateListener) Accept() (net.Conn, error) {
 }
 func (l lateListener) Close() error { return nil }
 
-// TestListenerClosedAsAConnectionComes: it is reset, and its Tap is told so, once.
+// TestListenerClosedAsAConnectionComes: a connection that arrives while the Listener closes is
+// reset, and its Tap is closed once.
 func TestListenerClosedAsAConnectionComes(t *testing.T) {
 	for _, s := range bySelf {
 		bubble(t, func(t *testing.T) {
@@ -171,7 +172,7 @@ func TestListenerClosedAsAConnectionComes(t *testing.T) {
 	}
 }
 
-// atFailure is a trace handler that calls f as startup has failed, before the stream is closed.
+// atFailure is a trace handler that calls f when startup has failed, before the stream is closed.
 type atFailure struct {
 	slog.Handler
 	f func()
@@ -188,8 +189,8 @@ func (h atFailure) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// TestFailedStartupClosesOnce: a Close, or another EnableDDP, as startup has failed finds the
-// connection closed. The Tap is told once.
+// TestFailedStartupClosesOnce: a Close, or another EnableDDP, just after startup has failed finds
+// the connection closed. The Tap is closed once.
 func TestFailedStartupClosesOnce(t *testing.T) {
 	for _, s := range []extsock.Startup{extsock.StartupOff, extsock.StartupRequire} {
 		bubble(t, func(t *testing.T) {

@@ -21,8 +21,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestStartupVariants switches with every combination that the two ends can ask for and checks that
-// data flow both ways.
+// TestStartupVariants switches with every combination that the two ends can ask for, and checks
+// that data flows both ways.
 func TestStartupVariants(t *testing.T) {
 	tests := []struct {
 		desc string
@@ -83,8 +83,8 @@ func TestDepthsAreNegotiated(t *testing.T) {
 	})
 }
 
-// TestResponderIsFenced: what the Responder posts stays back until the Initiator's first FPDU
-// (RFC 5044 §7.1.2).
+// TestResponderIsFenced: nothing that the Responder posts goes out before the Initiator's first
+// FPDU (RFC 5044 §7.1.2).
 func TestResponderIsFenced(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{NoCapabilities: true}}, side{})
@@ -109,7 +109,7 @@ func TestResponderIsFenced(t *testing.T) {
 	})
 }
 
-// TestServerWritesFirst: between two rddp ends nobody has to know of the fence.
+// TestServerWritesFirst: between two rddp ends, a server may write first in spite of the fence.
 func TestServerWritesFirst(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, side{}, side{})
@@ -167,7 +167,8 @@ func TestReject(t *testing.T) {
 	})
 }
 
-// TestStartupFails: what the peer does instead of MPA startup, and what EnableDDP says.
+// TestStartupFails checks the error of EnableDDP for everything that a peer may do instead of MPA
+// startup.
 func TestStartupFails(t *testing.T) {
 	request := mpa.Frame{Revision: 1, CRC: true}.AppendTo(nil)
 	tests := []struct {
@@ -228,7 +229,7 @@ func TestStartupFails(t *testing.T) {
 	}
 }
 
-// TestSwitchIsBounded: the context ends the switch.
+// TestSwitchIsBounded: the end of the context ends the switch.
 func TestSwitchIsBounded(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -246,7 +247,8 @@ func TestSwitchIsBounded(t *testing.T) {
 	})
 }
 
-// TestSwitchWhileReading is refused: the Read could take octets of the startup.
+// TestSwitchWhileReading: a switch during a Read is refused, because the Read could take octets of
+// the startup.
 func TestSwitchWhileReading(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -316,7 +318,7 @@ func TestDialFallsBackToRevision1(t *testing.T) {
 	})
 }
 
-// TestRequireSwitchesAtFirstUse: the accepting side of StartupRequire.
+// TestRequireSwitchesAtFirstUse: with StartupRequire, the accepting side switches at its first use.
 func TestRequireSwitchesAtFirstUse(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		cfg := &extsock.Config{Backend: simtoe.New(simtoe.Config{}), Startup: extsock.StartupRequire}
@@ -353,7 +355,7 @@ func TestRequireSwitchesAtFirstUse(t *testing.T) {
 	})
 }
 
-// TestFallbackErrors: errors.Is finds that a connection is plain TCP, and the one reason for that.
+// TestFallbackErrors: errors.Is matches ErrPlainTCP and exactly one reason.
 func TestFallbackErrors(t *testing.T) {
 	causes := []error{extsock.ErrNoReply, extsock.ErrNotMPA, os.ErrDeadlineExceeded}
 	for _, tt := range []struct {
@@ -385,11 +387,11 @@ func TestFallbackErrors(t *testing.T) {
 	}
 }
 
-// lateStream is a stream in a process that was stopped for a while: a Read of which the time is
-// over does not see what has come meanwhile.
+// A lateStream is a stream in a process that was stopped for a while: a Read whose deadline has
+// passed does not see what has come meanwhile.
 type lateStream struct {
 	toe.Stream
-	before  int // Reads that are as always
+	before  int // Reads before the process is stopped
 	stopped time.Duration
 }
 
@@ -405,8 +407,8 @@ func (s *lateStream) Read(p []byte) (int, error) {
 	return s.Stream.Read(p)
 }
 
-// TestSniffTimeoutIsThePeers: where this process was late, and not the peer's Request, the
-// connection is no plain TCP.
+// TestSniffTimeoutIsThePeers: if this process was late, and not the peer's Request, the connection
+// does not become plain TCP.
 func TestSniffTimeoutIsThePeers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -427,8 +429,8 @@ func TestSniffTimeoutIsThePeers(t *testing.T) {
 	})
 }
 
-// TestSniffIsGrantedOnce: an octet that waits where the time of a Request is over buys no more of
-// it.
+// TestSniffIsGrantedOnce: an octet that waits when the time for a Request is over does not prolong
+// that time again.
 func TestSniffIsGrantedOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})

@@ -20,7 +20,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestStats does one of each and looks for it at both ends.
+// TestStats does one of each operation and checks the counts at both ends.
 func TestStats(t *testing.T) {
 	alone(t)
 	bubble(t, testStats)
@@ -54,7 +54,7 @@ func testStats(t *testing.T) {
 	if _, err := io.ReadFull(cr, make([]byte, long)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.ReadAt(make([]byte, 1), 0); err != nil { // so that all before it has been counted
+	if _, err := m.ReadAt(make([]byte, 1), 0); err != nil { // then everything before it has been counted
 		t.Fatal(err)
 	}
 
@@ -93,7 +93,7 @@ func testStats(t *testing.T) {
 	}
 }
 
-// TestStatsInTCPMode has nothing to count.
+// TestStatsInTCPMode: in TCP mode all counts are zero.
 func TestStatsInTCPMode(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -106,15 +106,14 @@ func TestStatsInTCPMode(t *testing.T) {
 	})
 }
 
-// TestStatsOfEarlyRuns: octets that a stream shows early, and then again in order, have been
-// received once.
+// TestStatsOfEarlyRuns: octets that a stream shows early, and then again in order, count once.
 func TestStatsOfEarlyRuns(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		wire := simtoe.Config{Seed: 1, Split: true, MaxSegment: 4000, Early: 0.5}
 		s := side{cfg: extsock.Config{Markers: true}}
 		ci, cr := simPair(t, wire, s, s)
 		bothWays(t, ci, cr, 1<<20, 1<<16)
-		time.Sleep(time.Second) // a reader that has left may have the receive role still, for 20 ms
+		time.Sleep(time.Second) // after a trusted Read has left, nothing is received before the alarm, 5 ms later
 		for _, pair := range [][2]*extsock.Conn{{ci, cr}, {cr, ci}} {
 			if sent, got := pair[0].Stats().Sent, pair[1].Stats().Received; sent.Octets != got.Octets || sent.FPDUs != got.FPDUs {
 				t.Errorf("%d octets in %d FPDUs were received of %d in %d", got.Octets, got.FPDUs, sent.Octets, sent.FPDUs)
@@ -148,8 +147,8 @@ func (s *shownStream) ReadSegment(l toe.Lender, patience time.Duration) (n int, 
 	return n, off, err
 }
 
-// TestBufferedOctets: what a stream shows early is in FPDUs that are placed, or it counts as
-// buffered.
+// TestBufferedOctets: octets that a stream shows early are in FPDUs that are placed, or they count
+// as buffered.
 func TestBufferedOctets(t *testing.T) {
 	for _, places := range []bool{true, false} {
 		t.Run(fmt.Sprintf("early placement %t", places), func(t *testing.T) {
@@ -185,8 +184,8 @@ func testBufferedOctets(t *testing.T, places bool) {
 	}
 }
 
-// TestTotalsLetGo: a connection that has ended is not among the open ones any more, and so not in
-// memory, whoever has closed it first. Its counts stay, once.
+// TestTotalsLetGo: a connection that has ended is no longer in the list of open ones, which would
+// keep it in memory, whichever end has closed it first. Its counts stay in the totals, once.
 func TestTotalsLetGo(t *testing.T) {
 	alone(t)
 	ends := map[string]func(a, b *extsock.Conn){
@@ -223,7 +222,7 @@ func TestTotalsLetGo(t *testing.T) {
 	}
 }
 
-// TestTotalsOfTheLastOctets: what is read behind the end of the connection is counted, too.
+// TestTotalsOfTheLastOctets: octets that are read after the end of the connection count too.
 func TestTotalsOfTheLastOctets(t *testing.T) {
 	alone(t)
 	bubble(t, func(t *testing.T) {
@@ -251,7 +250,8 @@ func TestTotalsOfTheLastOctets(t *testing.T) {
 	})
 }
 
-// TestConnections: what is open is listed, with its counts, and what has ended is not.
+// TestConnections: Connections lists the open connections with their counts, and no connection that
+// has ended.
 func TestConnections(t *testing.T) {
 	alone(t)
 	bubble(t, func(t *testing.T) {
@@ -308,7 +308,7 @@ func TestConnections(t *testing.T) {
 	})
 }
 
-// TestConnectionsOverTCP have addresses.
+// TestConnectionsOverTCP: connections over TCP are listed with their addresses.
 func TestConnectionsOverTCP(t *testing.T) {
 	alone(t)
 	ci, cr := tcpPair(t, side{}, side{})
@@ -324,7 +324,8 @@ func TestConnectionsOverTCP(t *testing.T) {
 	}
 }
 
-// TestFailures: a connection that neither end has closed counts, once, and others do not.
+// TestFailures: a connection that ends although neither end has closed it counts once. Others do
+// not count.
 func TestFailures(t *testing.T) {
 	alone(t)
 	bubble(t, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 
 const allocRounds = 500
 
-// allocations returns how many allocations allocRounds rounds have, of which a few are the
-// runtime's. The average of AllocsPerRun is rounded down, and would hide what does not happen in
+// allocations returns the number of allocations in allocRounds rounds, of which a few are the
+// runtime's. AllocsPerRun rounds its average down, and would hide allocations that do not happen in
 // each round.
 func allocations(once func()) float64 {
 	return testing.AllocsPerRun(1, func() {

@@ -14,7 +14,7 @@ import (
 )
 
 // fillUp writes pieces of a length until one is not taken within a second, and returns how many
-// octets were.
+// octets were taken.
 func fillUp(t *testing.T, c *extsock.Conn, pos, length, most int) int {
 	t.Helper()
 	for sent := 0; ; {
@@ -23,7 +23,7 @@ func fillUp(t *testing.T, c *extsock.Conn, pos, length, most int) int {
 		sent += n
 		if err == nil && n == length {
 			if sent > most {
-				t.Errorf("nobody reads, and %d octets were taken", sent)
+				t.Errorf("the peer does not read, and %d octets were taken", sent)
 				return sent
 			}
 			continue
@@ -36,8 +36,8 @@ func fillUp(t *testing.T, c *extsock.Conn, pos, length, most int) int {
 	}
 }
 
-// TestStreamWithoutReaders: neither end reads. What is taken is bounded, a Write says exactly how
-// much that is, and all goes on when reading begins.
+// TestStreamWithoutReaders: neither end reads. A bounded amount is taken, Writes return exactly how
+// much, and both directions go on when reading begins.
 func TestStreamWithoutReaders(t *testing.T) {
 	buffers := []struct{ depth, size int }{{6, 512}, {8, 1000}, {32, 65536}, {7, 4096}, {32, 33_000}, {32, 512}, {64, 4096}}
 	for _, s := range buffers[:testmode.Rounds(len(buffers), 3)] {
@@ -55,11 +55,11 @@ func TestStreamWithoutReaders(t *testing.T) {
 						if n > bound || m > bound {
 							t.Errorf("%d and %d octets were taken, want %d at most", n, m, bound)
 						}
-						// As many short Writes as TCP would take.
+						// At least as much as TCP would take in short Writes.
 						if s.depth == 32 && s.size == 65536 && window == 0 && n < 100<<10 {
 							t.Errorf("only %d octets were taken", n)
 						}
-						// What comes later stands right behind what was taken.
+						// Later octets come right behind those that were taken.
 						const more = 50_000
 						written := make(chan error, 2)
 						go func() { written <- writeTape(ci, n, more, newLengths(1, 1<<16)) }()
@@ -84,8 +84,8 @@ func TestStreamWithoutReaders(t *testing.T) {
 	}
 }
 
-// TestStreamTimedOutWriteIsTheCallers: the memory of a Write whose time is over may be changed at
-// once, and what was counted arrives as it was.
+// TestStreamTimedOutWriteIsTheCallers: after the deadline of a Write, the caller may change its
+// memory at once, and the octets that were counted arrive unchanged.
 func TestStreamTimedOutWriteIsTheCallers(t *testing.T) {
 	for _, window := range []int{1000, 100_000, 1 << 20} {
 		for _, length := range []int{100, 10_000, 200_000, 4 << 20} {
@@ -94,7 +94,7 @@ func TestStreamTimedOutWriteIsTheCallers(t *testing.T) {
 					a, b := simtoe.Pair(simtoe.Config{Window: window}, simtoe.Config{})
 					g := &gate{Stream: b}
 					ci, cr := switched(t, a, g, side{}, side{})
-					synctest.Wait() // nothing is lent
+					synctest.Wait() // all loans are returned
 					g.shut()
 					sent := 0
 					for range 20 {

@@ -11,7 +11,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestBurstFillsMessages: while Writes follow each other quickly, messages end where they are full,
+// TestBurstFillsMessages: while Writes follow one another quickly, a message ends when it is full,
 // not where a Write ends. TCP takes a few bytes at a time here, and the bubble's time passes only
 // while the writer waits for room. So the transmitter never overtakes the writer.
 func TestBurstFillsMessages(t *testing.T) {
@@ -73,9 +73,9 @@ func writeBurst(t *testing.T, wire simtoe.Config, length int) (fpdus int) {
 	return fpdus
 }
 
-// TestBurstMemory: the memory of Writes that wait for TCP in a burst is bounded, comes from the
-// memory of the process beyond two messages, and goes back when the connection ends, however that
-// is.
+// TestBurstMemory: the memory of Writes that wait for TCP in a burst is bounded. Beyond two
+// messages it comes from SetMemoryLimit, and it goes back when the connection ends, however it
+// ends.
 func TestBurstMemory(t *testing.T) {
 	alone(t)
 	const messages = 64 << 10
@@ -102,8 +102,8 @@ func TestBurstMemory(t *testing.T) {
 						}
 					}()
 					synctest.Wait()
-					// What waits in copies. TCP may have all messages before them, or a part of the
-					// oldest.
+					// The octets that wait in copies. TCP may have all messages before them, or a
+					// part of the oldest.
 					most, memory := 3*messages-passes, int64(0)
 					if limit > 0 {
 						most, memory = 16*messages, 2<<20
@@ -122,7 +122,7 @@ func TestBurstMemory(t *testing.T) {
 						t.Errorf("Write = %v", err)
 					}
 					cr.Close()
-					settle() // and limitMemory looks that nothing is taken
+					settle() // then limitMemory checks that nothing is taken
 				})
 			})
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// wantEOF wants the tape from place pos to its end at total octets.
+// wantEOF checks that total octets of the tape from pos on come, and then io.EOF.
 func wantEOF(t *testing.T, c *extsock.Conn, pos, total int) {
 	t.Helper()
 	if got, err := readTape(c, pos, -1, newLengths(9, 1000)); got != total || err != nil {
@@ -29,7 +29,7 @@ func wantEOF(t *testing.T, c *extsock.Conn, pos, total int) {
 	}
 }
 
-// wantPipe wants that nothing can be written any more.
+// wantPipe checks that nothing can be written any more.
 func wantPipe(t *testing.T, c *extsock.Conn) {
 	t.Helper()
 	for _, length := range []int{1, 64, 100_000} {
@@ -39,8 +39,8 @@ func wantPipe(t *testing.T, c *extsock.Conn) {
 	}
 }
 
-// TestStreamHalfClose ends one way and then the other, in both orders, with data still flowing the
-// other way.
+// TestStreamHalfClose ends one direction and then the other, in both orders, while data still flows
+// in the other direction.
 func TestStreamHalfClose(t *testing.T) {
 	for _, first := range []string{"Initiator", "Responder", "both"} {
 		for _, before := range []int{0, 1, 3000, 300_000} {
@@ -68,7 +68,7 @@ func TestStreamHalfClose(t *testing.T) {
 					}
 					wantPipe(t, x)
 					after := 0
-					if first != "both" { // the other way is as good as before
+					if first != "both" { // the other direction still works
 						after = 200_000
 						go func() {
 							err := writeTape(y, 3, after, newLengths(2, 1<<16))
@@ -82,7 +82,7 @@ func TestStreamHalfClose(t *testing.T) {
 						}
 					}
 					wantPipe(t, y)
-					// The connection is there until it is closed.
+					// The connection lives until it is closed.
 					r := register(t, y, tapeAt(0, 64), ddp.RemoteRead)
 					if _, err := x.Remote(r.Handle()).ReadAt(make([]byte, 64), 0); err != nil {
 						t.Errorf("ReadAt behind both ends: %v", err)
@@ -101,7 +101,7 @@ func TestStreamHalfClose(t *testing.T) {
 }
 
 // TestStreamCloseWriteWithoutCredits: the peer does not read and all credits are used. CloseWrite
-// does not wait, and the end comes behind what was written.
+// does not wait, and the end comes after what was written.
 func TestStreamCloseWriteWithoutCredits(t *testing.T) {
 	for _, s := range []struct{ depth, size int }{{6, 512}, {7, 512}, {32, 512}, {6, 65536}} {
 		for _, length := range []int{64, 500, 20_000} {
@@ -178,7 +178,7 @@ func TestStreamCloseWriteDuringWrite(t *testing.T) {
 	}
 }
 
-// TestStreamCloseKeepsTheTail: what was written arrives though Close follows at once, and then
+// TestStreamCloseKeepsTheTail: what was written arrives even if Close follows at once, and then
 // io.EOF.
 func TestStreamCloseKeepsTheTail(t *testing.T) {
 	for _, wire := range []simtoe.Config{{}, {Window: 500, Delay: time.Millisecond}, {Delay: time.Second}, {Split: true, MaxSegment: 9, Early: 0.5}} {
@@ -216,7 +216,8 @@ func TestStreamCloseKeepsTheTail(t *testing.T) {
 	}
 }
 
-// TestStreamBothClose at once, with octets under way both ways that nobody has read.
+// TestStreamBothClose: both ends close at once, while unread octets are on their way in both
+// directions.
 func TestStreamBothClose(t *testing.T) {
 	for _, unread := range []int{0, 100, 50_000} {
 		bubble(t, func(t *testing.T) {
@@ -299,7 +300,7 @@ func TestStreamCloseWhileThePeerWrites(t *testing.T) {
 	}
 }
 
-// TestStreamCloseUnblocks: whoever waits in Read, Write or ReadAt returns with net.ErrClosed.
+// TestStreamCloseUnblocks: Read, Write and ReadAt calls that wait return net.ErrClosed.
 func TestStreamCloseUnblocks(t *testing.T) {
 	for _, length := range []int{100, 60_000, 1 << 20} {
 		for _, stuck := range []bool{false, true} { // TCP, too
@@ -347,8 +348,8 @@ func TestStreamCloseUnblocks(t *testing.T) {
 	}
 }
 
-// TestStreamClosesWhileBlocked: Close at any moment of Writes that a slow reader holds back takes
-// no time-out, and what was counted and not cut short arrives.
+// TestStreamClosesWhileBlocked: Close at any moment of Writes that a slow reader holds back needs
+// no timeout, and the octets that were counted and not cut off arrive.
 func TestStreamClosesWhileBlocked(t *testing.T) {
 	for i := range 100 {
 		bubble(t, func(t *testing.T) {
@@ -402,8 +403,8 @@ func TestStreamClosesWhileBlocked(t *testing.T) {
 	}
 }
 
-// TestStreamPeerVanishes cuts the way to the reader at every octet: what has arrived whole is read,
-// and then comes an error that is not io.EOF, unless the end of the stream had come.
+// TestStreamPeerVanishes cuts the way to the reader at every octet. Whole messages are read, and
+// then comes an error other than io.EOF, unless the end of the stream has come.
 func TestStreamPeerVanishes(t *testing.T) {
 	for _, how := range []simtoe.CutHow{simtoe.FIN, simtoe.RST, simtoe.Silence} {
 		for after := int64(60); after < 700; after += 3 {
@@ -448,8 +449,8 @@ func TestStreamPeerVanishes(t *testing.T) {
 	}
 }
 
-// TestStreamCloseTimeout: a peer that takes nothing holds Close up for CloseTimeout, and every call
-// ends.
+// TestStreamCloseTimeout: if the peer takes nothing, Close returns after CloseTimeout, and every
+// call ends.
 func TestStreamCloseTimeout(t *testing.T) {
 	for _, length := range []int{1000, 100_000} {
 		bubble(t, func(t *testing.T) {
@@ -466,7 +467,7 @@ func TestStreamCloseTimeout(t *testing.T) {
 			time.Sleep(time.Second)
 			begin := time.Now()
 			if err := ci.Close(); err == nil {
-				t.Error("Close = nil, and nobody has taken what is queued")
+				t.Error("Close = nil, and the peer has not taken what is queued")
 			}
 			if d := time.Since(begin); d != 3*time.Second {
 				t.Errorf("Close took %v", d)
@@ -480,8 +481,8 @@ func TestStreamCloseTimeout(t *testing.T) {
 	}
 }
 
-// TestStreamCloseWithVerbsQueued: RDMA Writes that were posted go out before Close returns, though
-// the peer sends.
+// TestStreamCloseWithVerbsQueued: RDMA Writes that were posted go out before Close returns, even
+// while the peer sends.
 func TestStreamCloseWithVerbsQueued(t *testing.T) {
 	for _, s := range []side{{}, inMessages} {
 		bubble(t, func(t *testing.T) {

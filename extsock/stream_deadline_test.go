@@ -14,7 +14,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// writeHasty writes calls times under deadlines that often strike, and returns how many octets were
+// writeHasty writes calls times under deadlines that often pass, and returns how many octets were
 // counted.
 func writeHasty(t *testing.T, c *extsock.Conn, pos, calls int, s *lengths) int {
 	sent := 0
@@ -39,7 +39,7 @@ func writeHasty(t *testing.T, c *extsock.Conn, pos, calls int, s *lengths) int {
 	return sent
 }
 
-// readHasty reads to the end under deadlines that often strike, and returns how many octets have
+// readHasty reads to the end under deadlines that often pass, and returns how many octets have
 // come.
 func readHasty(t *testing.T, c *extsock.Conn, pos int, s *lengths) int {
 	p := make([]byte, s.most)
@@ -68,8 +68,8 @@ func readHasty(t *testing.T, c *extsock.Conn, pos int, s *lengths) int {
 	}
 }
 
-// TestStreamDeadlines: whatever calls end at a deadline, the octets that were counted as written
-// are read, in order and no others, both ways.
+// TestStreamDeadlines: whichever calls end at a deadline, exactly the octets that were counted as
+// written are read, in order, in both directions.
 func TestStreamDeadlines(t *testing.T) {
 	const calls = 60
 	for seed := range uint64(testmode.Rounds(120, 27)) { // three of each

@@ -15,18 +15,18 @@ import (
 // tapeLen is the period of the tape in octets: odd and no multiple of any buffer.
 const tapeLen = 1<<20 + 7
 
-// tape is a long run of random octets, twice: which of them is at a place of a stream tells where
-// that is.
+// tape is a long run of random octets, twice. The octets at any place of a stream identify that
+// place.
 var tape = sync.OnceValue(func() []byte {
 	b := make([]byte, tapeLen, 2*tapeLen)
 	rand.NewChaCha8([32]byte{1}).Read(b)
 	return append(b, b...)
 })
 
-// tapeAt returns the n octets from place pos on, at most tapeLen. They are not to be changed.
+// tapeAt returns the n octets from place pos on, at most tapeLen. The caller must not change them.
 func tapeAt(pos, n int) []byte { return tape()[pos%tapeLen:][:n:n] }
 
-// A lengths is how long the calls of one end are: 1 octet to most.
+// A lengths chooses the lengths of the calls of one end: 1 octet to most.
 type lengths struct {
 	r    *rand.Rand
 	most int
@@ -36,7 +36,8 @@ func newLengths(seed uint64, most int) *lengths {
 	return &lengths{rand.New(rand.NewPCG(seed, 1)), most}
 }
 
-// next is a length: short ones, those about the bounds of messages and long ones come alike often.
+// next returns a length. Short lengths, lengths around the limits of messages, and long ones come
+// equally often.
 func (s *lengths) next() int {
 	return 1 + int(s.r.Uint64N(1+s.r.Uint64N(1+s.r.Uint64N(uint64(s.most)))))
 }
@@ -77,9 +78,9 @@ func readTape(c *extsock.Conn, pos, total int, s *lengths) (got int, err error) 
 	return got, nil
 }
 
-// bounded has prototest.Watch close the connections if no byte moves on them and none is read, so
-// that nothing in the test waits forever. (A deadline would change who receives.) The caller is
-// outside any bubble.
+// bounded lets prototest.Watch close the connections if no byte moves on them and none is read, so
+// that nothing in the test waits forever. (A deadline would change which goroutine receives.) The
+// caller is outside any bubble.
 func bounded(t testing.TB, conns ...*extsock.Conn) {
 	t.Helper()
 	prototest.Watch(t, func() (n uint64) {

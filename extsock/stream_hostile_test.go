@@ -19,8 +19,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// rawStreamPair switches a Conn against a peer of plain octets that announces a byte stream with so
-// many credits.
+// rawStreamPair switches a Conn against a rawPeer that announces a byte stream with credits.
 func rawStreamPair(t *testing.T, cfg extsock.Config, credits uint16) (*rawPeer, *extsock.Conn) {
 	t.Helper()
 	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -37,7 +36,7 @@ func (p *rawPeer) segment(msn, mo uint32, last bool, payload ...byte) {
 	p.send(append(h.AppendTo(nil), payload...)...)
 }
 
-// wantStreamEnd wants a Terminate, after what was on its way, and then the FIN.
+// wantStreamEnd checks that a Terminate comes, after what was on its way, and then the FIN.
 func (p *rawPeer) wantStreamEnd() {
 	p.t.Helper()
 	for {
@@ -55,17 +54,17 @@ func (p *rawPeer) wantStreamEnd() {
 	}
 }
 
-// data is a message with n octets of data.
+// data returns a message with n octets of data.
 func data(n int) []byte { return append(make([]byte, 4), bytes.Repeat([]byte{'d'}, n)...) }
 
-// TestStreamHostilePeer: each breach of the rules ends the connection with an error that says so,
-// behind what was in order before it.
+// TestStreamHostilePeer: each breach of the rules ends the connection with an error that says so.
+// Data that came before it is still read.
 func TestStreamHostilePeer(t *testing.T) {
 	tests := []struct {
 		desc     string
 		good     string // what is in order, besides the message that all send first
 		messages [][]byte
-		byDDP    bool // it is DDP that finds the fault
+		byDDP    bool // DDP finds the fault
 	}{
 		{desc: "no header", messages: [][]byte{{}}},
 		{desc: "a header that is cut", messages: [][]byte{{0, 0, 0}}},
@@ -123,7 +122,7 @@ func TestStreamHostilePeer(t *testing.T) {
 							t.Errorf("read %d octets %.20q, want %d octets %.20q", len(got), got, 1+len(tt.good), "g"+tt.good)
 						}
 					}
-					// A stream that was at its end stays so.
+					// A stream that has ended properly remains so.
 					atEnd := len(tt.messages) == 2 && err == io.EOF
 					if !errors.Is(err, syscall.EPROTO) && !tt.byDDP && !atEnd {
 						t.Errorf("Read = %v, want EPROTO", err)
@@ -144,8 +143,8 @@ func TestStreamHostilePeer(t *testing.T) {
 	}
 }
 
-// TestStreamCreditsAreEnforced: short messages take no buffer each, because they wait together. Yet
-// a peer may send only as many as it has credits for, whether the program reads them or not.
+// TestStreamCreditsAreEnforced: short messages share memory while they are unread. Yet a peer may
+// send only as many as it has credits for, whether the program reads them or not.
 func TestStreamCreditsAreEnforced(t *testing.T) {
 	for _, reads := range []bool{false, true} {
 		t.Run(fmt.Sprintf("the program reads: %t", reads), func(t *testing.T) {
@@ -200,7 +199,7 @@ func TestStreamCreditsAreEnforced(t *testing.T) {
 	}
 }
 
-// TestStreamCreditsOfTheUsed: a peer may give back what was used and not one more.
+// TestStreamCreditsOfTheUsed: a peer may give back the credits that were used, and not one more.
 func TestStreamCreditsOfTheUsed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		for _, excess := range []byte{0, 1} {
@@ -224,8 +223,8 @@ func TestStreamCreditsOfTheUsed(t *testing.T) {
 	})
 }
 
-// TestStreamMessageInSegments: a message may come in many segments, to a reader that waits and to
-// none. One that becomes too long ends the stream.
+// TestStreamMessageInSegments: a message may come in many segments, whether a Read waits or not. A
+// message that becomes too long ends the stream.
 func TestStreamMessageInSegments(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		for _, waits := range []bool{false, true} {
@@ -298,8 +297,8 @@ func TestStreamWriterKeepsToCredits(t *testing.T) {
 	}
 }
 
-// TestSendInsideASend: a peer that begins a Send before the one before it has ended breaks the rule
-// for the MSN, whatever the mode, and whether a Read waits or not. It reaches no panic.
+// TestSendInsideASend: a peer that begins a Send before its previous one has ended breaks the rule
+// for the MSN, whatever the mode, and whether a Read waits or not. It causes no panic.
 func TestSendInsideASend(t *testing.T) {
 	for _, messages := range []bool{false, true} {
 		for _, waits := range []bool{false, true} {

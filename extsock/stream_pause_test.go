@@ -40,7 +40,7 @@ func withUnread(t *testing.T, f func(t *testing.T, c, peer *extsock.Conn)) {
 			t.Fatal(err)
 		}
 		for i := range pauseMessages {
-			if i > 0 { // the next message does not join this one, and all of it is quick for the Read
+			if i > 0 { // so that the next message does not join this one, but the Read is still quick
 				time.Sleep(21 * time.Microsecond)
 			}
 			if _, err := peer.Write(tapeAt(i*pauseMessage, pauseMessage)); err != nil {
@@ -78,8 +78,8 @@ func TestReadsGoOnFromTheReceiveBuffer(t *testing.T) {
 	})
 }
 
-// TestNobodyGoesOn: the program reads no more. What waits in the receive buffer is received all the
-// same, and the next Read finds it.
+// TestNobodyGoesOn: the program stops reading. What waits in the receive buffer is still received,
+// and the next Read finds it.
 func TestNobodyGoesOn(t *testing.T) {
 	for name, first := range map[string]int{"between messages": pauseMessage, "in a message": pauseRead} {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestNobodyGoesOn(t *testing.T) {
 	}
 }
 
-// TestReadWithADeadlineGoesOn: a Read under a deadline goes on in the receive buffer as well.
+// TestReadWithADeadlineGoesOn: a Read under a deadline also takes bytes from the receive buffer.
 func TestReadWithADeadlineGoesOn(t *testing.T) {
 	withUnread(t, func(t *testing.T, c, _ *extsock.Conn) {
 		fillFromTape(t, c, make([]byte, pauseRead), 0)

@@ -15,7 +15,7 @@ import (
 func takeReceiveRole(t *testing.T, c, peer *extsock.Conn) {
 	t.Helper()
 	one := make([]byte, 1)
-	for range 2 * untilTrusted { // some find the byte there already
+	for range 2 * untilTrusted { // some Reads find the byte there already
 		go peer.Write(one)
 		if _, err := c.Read(one); err != nil {
 			t.Fatal(err)
@@ -24,7 +24,7 @@ func takeReceiveRole(t *testing.T, c, peer *extsock.Conn) {
 }
 
 // TestShortReadsOfLongMessages: Reads that are shorter than the messages get most of the bytes from
-// the receive buffer, without a copy in between, and the stream is as it was written.
+// the receive buffer, without a copy in between, and the stream is unchanged.
 func TestShortReadsOfLongMessages(t *testing.T) {
 	for _, size := range []int{100, 4096, 32 << 10, 60_000} {
 		bubble(t, func(t *testing.T) {
@@ -62,8 +62,8 @@ func TestShortReadsOfLongMessages(t *testing.T) {
 	}
 }
 
-// TestRestOfAMessage: what a Read leaves of a message in the receive buffer is there for a Read
-// that comes late, or is closed away.
+// TestRestOfAMessage: the rest of a message that a Read leaves in the receive buffer is there for a
+// late Read, or Close discards it.
 func TestRestOfAMessage(t *testing.T) {
 	for name, f := range map[string]func(t *testing.T, ci, cr *extsock.Conn, rest []byte){
 		"late": func(t *testing.T, ci, cr *extsock.Conn, rest []byte) {
@@ -122,8 +122,8 @@ func TestRestOfAMessage(t *testing.T) {
 	}
 }
 
-// TestCloseAfterAPause: a message that has waited in a pause, and then stayed until Reads have
-// taken all of it, is no unread data. The peer gets the answer, and no reset.
+// TestCloseAfterAPause: a message that has waited in a pause, and then stayed in the receive buffer
+// until Reads have taken all of it, is not unread data. The peer gets the answer, and no reset.
 func TestCloseAfterAPause(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := side{cfg: extsock.Config{Crossover: -1}}

@@ -20,7 +20,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// bothWays has both ends write total octets while they read as many, with calls of 1 octet to most.
+// bothWays makes both ends write total octets while they read as many, with calls of 1 octet to
+// most.
 func bothWays(t *testing.T, ci, cr *extsock.Conn, total, most int) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -44,13 +45,13 @@ func bothWays(t *testing.T, ci, cr *extsock.Conn, total, most int) {
 	all.Wait()
 }
 
-// ofDepth is a side with so many buffers of a size.
+// ofDepth returns a side with depth buffers of size octets.
 func ofDepth(depth, size int) side {
 	return side{cfg: extsock.Config{RecvDepth: depth, RecvSize: size}}
 }
 
-// TestStreamBothWays: both ends write and read at once, whatever buffers they have, with calls of
-// all lengths.
+// TestStreamBothWays: both ends write and read at once, with various buffers, and with calls of all
+// lengths.
 func TestStreamBothWays(t *testing.T) {
 	scale := testmode.Rounds(1, 16)
 	depths := [][2]int{{6, 6}, {32, 32}, {6, 64}, {64, 6}, {7, 7}, {8, 8}, {16, 16}, {64, 64}}
@@ -99,7 +100,7 @@ func TestStreamSmallSendQueue(t *testing.T) {
 	}
 }
 
-// TestStreamOverPlainConn: a net.Conn below, whose every write may wait.
+// TestStreamOverPlainConn runs over a net.Conn whose every write may wait.
 func TestStreamOverPlainConn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{Window: 9000}, simtoe.Config{})
@@ -109,7 +110,7 @@ func TestStreamOverPlainConn(t *testing.T) {
 	})
 }
 
-// A conversation is what a client and a server say, half-close included.
+// talk is a conversation of a client and a server, with half-close.
 func talk(t *testing.T, client, server *extsock.Conn) {
 	t.Helper()
 	served := make(chan error, 1)
@@ -145,7 +146,7 @@ func talk(t *testing.T, client, server *extsock.Conn) {
 	}
 }
 
-// TestStreamOverAnyWire: a conversation gives the same however the wire cuts and delays it.
+// TestStreamOverAnyWire: a conversation has the same result however the wire splits and delays it.
 func TestStreamOverAnyWire(t *testing.T) {
 	wires := []simtoe.Config{{}, {MaxSegment: 1}, {MaxSegment: 1, Early: 0.5}, {Window: 1}}
 	for n := 2; n < 80; n++ {
@@ -197,7 +198,7 @@ func (s *sendTap) Sent(p []byte) {
 	}
 }
 
-// countSends is a side whose Sends are counted.
+// countSends returns a side whose Sends are counted.
 func countSends(sends *atomic.Int64) side {
 	return side{cfg: extsock.Config{Tap: func(net.Addr, net.Addr, bool) toe.Tap {
 		s := &sendTap{rx: mpa.NewReceiver(mpa.Agreement{CRC: true}), sends: sends}
@@ -277,8 +278,8 @@ func TestStreamShortWriteAtOnce(t *testing.T) {
 	}
 }
 
-// TestStreamAfterTCP: the octets of TCP mode, the switch, then those of the stream, whoever writes
-// first.
+// TestStreamAfterTCP: octets of TCP mode, the switch, and then octets of the stream, whichever end
+// writes first.
 func TestStreamAfterTCP(t *testing.T) {
 	for _, serverFirst := range []bool{false, true} {
 		t.Run(fmt.Sprintf("server first: %t", serverFirst), func(t *testing.T) {
@@ -310,7 +311,7 @@ func TestStreamAfterTCP(t *testing.T) {
 				}
 			}
 			both(func() error { return talk(ci, 0, 7, !serverFirst) }, func() error { return talk(cr, 7, 0, serverFirst) })
-			// The switch, and both ways at once behind it: what follows the startup frames is not
+			// After the switch, both ends write at once: what follows the startup frames is not
 			// mixed up with them.
 			both(func() error {
 				if err := ci.EnableDDP(timeLimit(t), nil); err != nil {
@@ -333,8 +334,8 @@ func TestStreamAfterTCP(t *testing.T) {
 	}
 }
 
-// TestStreamBesideVerbs: RDMA operations of both ends while the stream is busy both ways. Sends are
-// refused.
+// TestStreamBesideVerbs: both ends can use RDMA operations while the stream is busy in both
+// directions. Sends are refused.
 func TestStreamBesideVerbs(t *testing.T) {
 	ci, cr := tcpPair(t, side{}, side{})
 	bounded(t, ci, cr)

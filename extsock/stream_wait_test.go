@@ -34,13 +34,13 @@ func TestStreamWriteBehindReads(t *testing.T) {
 	})
 }
 
-// TestStreamEndBehindReads: Sends complete behind the Reads that were posted before them, so all
-// the places for messages are taken when the end of the stream is due. It goes out when the Reads
-// are answered.
+// TestStreamEndBehindReads: Sends complete only after the Reads that were posted before them, so
+// all places for messages are taken when the end of the stream is due. The end goes out when the
+// Reads are answered.
 func TestStreamEndBehindReads(t *testing.T) {
 	for writes := range 14 {
 		bubble(t, func(t *testing.T) {
-			// The answers take long, and what frees credits comes between them.
+			// The answers take long, and messages that free credits come between them.
 			a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{Delay: time.Second, Window: 10_000})
 			ci, cr := switched(t, a, b, side{}, side{cfg: extsock.Config{RecvDepth: 6, RecvSize: 512}})
 			r := register(t, cr, make([]byte, 1<<20), ddp.RemoteRead)
@@ -58,7 +58,7 @@ func TestStreamEndBehindReads(t *testing.T) {
 				if _, err := ci.Write(tapeAt(300*i, 300)); err != nil {
 					t.Fatal(err)
 				}
-				time.Sleep(100 * time.Millisecond) // each a message of its own
+				time.Sleep(100 * time.Millisecond) // so that each Write is a message of its own
 			}
 			if err := ci.CloseWrite(); err != nil {
 				t.Error(err)
@@ -89,8 +89,8 @@ func echoFirst(c *extsock.Conn, count int) error {
 	return nil
 }
 
-// TestStreamWriteInAVacantRole: a reader that has received for itself leaves the role to nobody,
-// and its program begins a long Write. The credits it needs are received at once.
+// TestStreamWriteInAVacantRole: a Read that has received for itself leaves the role vacant, and its
+// program begins a long Write. The credits that the Write needs are received at once.
 func TestStreamWriteInAVacantRole(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const total = 10 << 20
@@ -114,7 +114,7 @@ func TestStreamWriteInAVacantRole(t *testing.T) {
 			t.Error(err)
 		}
 		if d := time.Since(begin); d > 0 {
-			t.Errorf("a timer of %v was waited for", d)
+			t.Errorf("the Write waited for a timer of %v", d)
 		}
 		ci.Close()
 		cr.Close()
@@ -122,7 +122,8 @@ func TestStreamWriteInAVacantRole(t *testing.T) {
 	})
 }
 
-// TestStreamCloseLetsAWaiterGo: Close has to wait for TCP. A Read that receives for itself has not.
+// TestStreamCloseLetsAWaiterGo: Close must wait for TCP, but a Read that receives for itself
+// returns at once.
 func TestStreamCloseLetsAWaiterGo(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ci, cr, g := gatedPair(t, extsock.Config{})

@@ -14,7 +14,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// A turn is what one end of a conversation says before the other does.
+// A turn is what one end of a conversation sends before the other end does.
 type turn struct {
 	initiator bool
 	text      []byte
@@ -45,8 +45,8 @@ func converse(rnd *rand.Rand) conversation {
 	if rnd.IntN(4) == 0 { // what looks like startup is not
 		c.before = append(c.before, turn{true, []byte(mpaKey)}, turn{false, []byte("MPA ID Rep Frame")})
 	}
-	// What the Responder says last before the switch the Initiator has to have read. What the
-	// Initiator says last may be on its way still, with the Request right behind it.
+	// The Initiator must have read the Responder's last turn before the switch. The Initiator's
+	// last turn may still be on its way, with the Request right behind it.
 	if rnd.IntN(2) == 0 {
 		c.before = append(c.before, turn{true, []byte("START DDP")})
 	}
@@ -62,7 +62,8 @@ func converse(rnd *rand.Rand) conversation {
 	return c
 }
 
-// play is one end's part. It checks every octet it gets, and that nothing comes behind the last.
+// play plays one end's part. It checks every octet that it gets, and that nothing comes after the
+// last one.
 func (v *conversation) play(c *extsock.Conn, initiator bool, timeout time.Duration) error {
 	defer c.Close()
 	if err := c.SetDeadline(time.Now().Add(timeout)); err != nil {
@@ -102,8 +103,8 @@ func (v *conversation) play(c *extsock.Conn, initiator bool, timeout time.Durati
 }
 
 // TestSwitchInAConversation switches in the middle of conversations that the wire splits at random:
-// no octet is lost, none is invented, none comes on the wrong side of the switch.
-// MPA-5044-7.1-1, MPA-5044-7.1-4
+// no octet is lost, none is added, and none comes on the wrong side of the switch. MPA-5044-7.1-1,
+// MPA-5044-7.1-4
 func TestSwitchInAConversation(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		conversations := testmode.Rounds(10_000, 700)

@@ -16,7 +16,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// A recordTap notes what it sees.
+// A recordTap records what it sees.
 type recordTap struct {
 	mu             sync.Mutex
 	sent, received bytes.Buffer // +checklocks:mu
@@ -64,8 +64,8 @@ func (s *stopTap) Closed() {
 	s.stop()
 }
 
-// TestTapThatStops: a Tap may end itself in any of its calls. Startup and the end of the connection
-// wait for none of them.
+// TestTapThatStops: a Tap may end itself in any of its calls, and startup and the end of the
+// connection do not hang.
 func TestTapThatStops(t *testing.T) {
 	alone(t)
 	for _, atBytes := range []bool{false, true} {
@@ -142,7 +142,7 @@ func TestStartTap(t *testing.T) {
 	}
 }
 
-// slowTap is a Tap that keeps whoever sends, once it is told to.
+// A slowTap is a Tap that blocks the goroutine that sends, once slow is set.
 type slowTap struct {
 	slow atomic.Bool
 	gone chan struct{}
@@ -156,8 +156,8 @@ func (s *slowTap) Sent([]byte) {
 func (s *slowTap) Received([]byte) {}
 func (s *slowTap) Closed()         {}
 
-// TestSlowTapAndDeadline: a Tap keeps the goroutine that goes on with a Write. The Write returns at
-// its deadline all the same, and its memory is the caller's again.
+// TestSlowTapAndDeadline: a Tap blocks the goroutine that continues a Write. The Write still
+// returns at its deadline, and the caller may use its memory again.
 func TestSlowTapAndDeadline(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		tap := &slowTap{gone: make(chan struct{})}
@@ -181,7 +181,7 @@ func TestSlowTapAndDeadline(t *testing.T) {
 		if d := time.Since(begin); !errors.Is(err, os.ErrDeadlineExceeded) || n == len(p) || d != time.Minute {
 			t.Errorf("Write = %d, %v after %v, want to end at its deadline", n, err, d)
 		}
-		clear(p) // the race detector knows whose it is
+		clear(p) // the race detector would notice if the connection still used it
 		close(tap.gone)
 		ci.Close()
 		<-read

@@ -10,7 +10,8 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// TestSettings: the settings of TCP work on TCP, in both modes, and say so where there is none.
+// TestSettings: the settings of TCP work over TCP, in both modes, and return errors.ErrUnsupported
+// over other streams.
 func TestSettings(t *testing.T) {
 	settings := map[string]func(c *extsock.Conn) error{
 		"SetNoDelay":         func(c *extsock.Conn) error { return c.SetNoDelay(true) },

@@ -61,9 +61,9 @@ func TestTLSErrors(t *testing.T) {
 	}
 }
 
-// TestTLSErrorsOfFewBytes: a peer without TLS is told apart by its first byte, though it sends less
-// than the header of a TLS record. Else the handshake would end at its time limit, with another
-// error.
+// TestTLSErrorsOfFewBytes: a peer without TLS is recognized by its first byte, even if it sends
+// less than the header of a TLS record. Otherwise the handshake would end at its timeout, with
+// another error.
 func TestTLSErrorsOfFewBytes(t *testing.T) {
 	clientTLS, serverTLS := tlsConfigs(t)
 	for _, first := range []string{"Q", "GET ", "\r\n"} {
@@ -116,8 +116,8 @@ func TestTLSErrorsOfFewBytes(t *testing.T) {
 	}
 }
 
-// cutter carries the bytes of one TCP connection to an address. Each connection that it has made
-// there comes from made.
+// cutter relays the bytes of a TCP connection to the address to. It sends each connection that it
+// makes there to made.
 func cutter(t *testing.T, to string) (address string, made <-chan *net.TCPConn) {
 	t.Helper()
 	entrance, err := net.Listen("tcp", "127.0.0.1:0")
@@ -144,10 +144,10 @@ func cutter(t *testing.T, to string) (address string, made <-chan *net.TCPConn) 
 	return entrance.Addr().String(), out
 }
 
-// TestTLSCut: a FIN that the peer's TLS has not announced, as anybody on the way can send it, is no
-// end of the stream, in message mode either. An orderly Close is. The program may also make its own
-// *tls.Conn: then crypto/tls hides the difference from message mode, which has no end of its own,
-// unless netconn.ForTLS is below.
+// TestTLSCut: a FIN that the peer's TLS has not announced, which anybody on the path can forge, is
+// not the end of the stream, not even in message mode. An orderly Close is. The program may also
+// make its own *tls.Conn: then crypto/tls hides the difference from message mode, which has no end
+// of its own, unless netconn.ForTLS is below.
 func TestTLSCut(t *testing.T) {
 	own := func(below func(net.Conn) net.Conn) func(net.Conn, *tls.Config) net.Conn {
 		return func(c net.Conn, cfg *tls.Config) net.Conn { return tls.Server(below(c), cfg) }

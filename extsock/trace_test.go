@@ -16,8 +16,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// An eventLog is a slog.Handler that keeps what it gets: "LEVEL message key=value …" without local
-// and peer.
+// An eventLog is a slog.Handler that keeps events as "LEVEL message key=value …", without local and
+// peer.
 type eventLog struct {
 	attrs  []slog.Attr
 	events *events
@@ -61,7 +61,7 @@ func (r *eventLog) Handle(_ context.Context, rec slog.Record) error {
 	return nil
 }
 
-// has reports whether the handler has got an event that contains s.
+// has reports whether an event contains s.
 func (r *eventLog) has(s string) bool {
 	r.events.mu.Lock()
 	defer r.events.mu.Unlock()
@@ -130,7 +130,8 @@ func (h heldLog) Handle(ctx context.Context, rec slog.Record) error {
 }
 
 // TestTraceOfTheSwitchIsFirst: calls that go on as soon as the connection is in DDP mode do not
-// call the handler, and their events come behind those of the switch, although the handler is slow.
+// call the handler themselves, and their events come after those of the switch, even if the handler
+// is slow.
 func TestTraceOfTheSwitchIsFirst(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		goOn := make(chan struct{})
@@ -163,7 +164,8 @@ func TestTraceOfTheSwitchIsFirst(t *testing.T) {
 	})
 }
 
-// TestTraceOfATerminate: an RDMA Write to memory that is not there ends the connection.
+// TestTraceOfATerminate: the trace shows a Terminate, here for an RDMA Write to memory that is not
+// registered.
 func TestTraceOfATerminate(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		cfg, peers := extsock.Config{}, extsock.Config{}
@@ -187,8 +189,8 @@ func TestTraceOfATerminate(t *testing.T) {
 	})
 }
 
-// TestTraceOfStartups that fail, one because the peer does not speak MPA, one because its program
-// does not want to.
+// TestTraceOfStartups: the trace shows startups that fail, one because the peer does not speak MPA,
+// one because its program rejects the connection.
 func TestTraceOfStartups(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newEventLog()
@@ -238,7 +240,7 @@ func TestTracePeersClose(t *testing.T) {
 	})
 }
 
-// wantLine wants one event that begins so.
+// wantLine checks that exactly one event begins with begin.
 func (e *events) wantLine(t *testing.T, begin string) {
 	t.Helper()
 	e.mu.Lock()

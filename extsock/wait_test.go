@@ -17,7 +17,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// inBackground returns the stacks of the goroutines of this bubble, but for this goroutine and the
+// inBackground returns the stacks of the goroutines of this bubble, except this goroutine and the
 // two of package synctest.
 func inBackground() (stacks []string) {
 	synctest.Wait() // goroutines that have nothing more to do are gone then
@@ -33,7 +33,7 @@ func inBackground() (stacks []string) {
 	return stacks
 }
 
-// bubbleOf returns what the header of a goroutine's stack says of its bubble.
+// bubbleOf returns the name of the bubble in the header of a goroutine's stack.
 func bubbleOf(stack string) string {
 	header, _, _ := strings.Cut(stack, "\n")
 	_, bubble, _ := strings.Cut(header, "synctest bubble ")
@@ -41,7 +41,7 @@ func bubbleOf(stack string) string {
 }
 
 // TestWait ends connections in many ways. Once Wait has returned for both ends, no goroutine is
-// left, and before that it has not returned without need.
+// left, and Wait has not waited longer than necessary.
 func TestWait(t *testing.T) {
 	closeBoth := func(_ *testing.T, a, b *extsock.Conn) {
 		a.Close()
@@ -157,7 +157,7 @@ func TestWaitForTheSendBuffer(t *testing.T) {
 				t.Fatal(err)
 			}
 			begin := time.Now()
-			a.Close() // in TCP mode nobody reads: Close waits for a second, the layer below for five
+			a.Close() // in TCP mode the peer does not read: Close waits for a second, and the layer below for five
 			if err := a.Wait(t.Context()); err != nil || !ddp && time.Since(begin) != 5*time.Second {
 				t.Errorf("DDP mode %v: Wait = %v, %v after Close began", ddp, err, time.Since(begin))
 			}
@@ -173,7 +173,7 @@ func TestWaitForTheSendBuffer(t *testing.T) {
 }
 
 // TestListenerWait closes a Listener with connections in every stage of startup. Wait returns when
-// nothing is left of them, and does not wait for one that the program has got.
+// nothing is left of them, and does not wait for a connection that Accept has returned.
 func TestListenerWait(t *testing.T) {
 	startups(t, func(t *testing.T, l *extsock.Listener, n *simtoe.Network, cfg *extsock.Config) {
 		dial := func() *extsock.Conn {
@@ -257,8 +257,8 @@ func (slowEnd) Sent([]byte)     {}
 func (slowEnd) Received([]byte) {}
 func (slowEnd) Closed()         { <-time.After(3 * time.Second) }
 
-// TestListenerWaitsForTheLeft: a connection that the Listener closes, because the program has not
-// got it, may take a while to end. Wait waits for that.
+// TestListenerWaitsForTheLeft: a connection that the Listener closes because Accept has not
+// returned it may take some time to end. Wait waits for it.
 func TestListenerWaitsForTheLeft(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		l, n := simListener(t, extsock.Config{

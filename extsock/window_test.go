@@ -24,7 +24,7 @@ func window(t testing.TB, r extsock.Region, off, n int, access ddp.Access) extso
 	return w
 }
 
-// TestWindow: a peer uses a window as any memory, until it is taken back by either end; the Region
+// TestWindow: a peer uses a window like any registered memory, until either end ends it. The Region
 // stays.
 func TestWindow(t *testing.T) {
 	for _, depth := range []int{1, 3} { // windows of windows
@@ -118,9 +118,8 @@ func TestWindowErrors(t *testing.T) {
 	})
 }
 
-// TestHostileWindowUse: a peer that has the STags and TOs of a window and its Region gets no
-// further with one than it says, whatever it knows of the other: the right Terminate comes, and
-// nothing is placed.
+// TestHostileWindowUse: a peer that knows the STags and TOs of a window and of its Region has with
+// each of them only its own rights. The right Terminate comes, and nothing is placed.
 func TestHostileWindowUse(t *testing.T) {
 	const off, n = 16, 24 // of 64
 	type names struct{ r, w, readable extsock.Region }
@@ -170,7 +169,7 @@ func TestHostileWindowUse(t *testing.T) {
 	}
 }
 
-// TestWindowOfAnotherConnection: a window is one connection's, as its Region is.
+// TestWindowOfAnotherConnection: a window belongs to one connection, as its Region does.
 func TestWindowOfAnotherConnection(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		cfg := extsock.Config{Domain: new(ddp.Domain)}
@@ -208,8 +207,8 @@ func TestCloseTakesWindowsBack(t *testing.T) {
 }
 
 // TestRevocationRacesPlacement: the peer writes through a window, one Write after the other, while
-// it is revoked. When Deregister has returned the memory is the application's alone: it reads and
-// writes it, and not one octet is changed, as the race detector agrees.
+// the window is revoked. When Deregister has returned, only the application uses the memory: not
+// one octet changes, and the race detector finds no race.
 func TestRevocationRacesPlacement(t *testing.T) {
 	for _, tt := range []struct {
 		desc   string
@@ -255,7 +254,7 @@ func TestRevocationRacesPlacement(t *testing.T) {
 				for i := range memory[64<<10 : 128<<10] {
 					memory[64<<10+i] = byte(i)
 				}
-				wg.Wait() // the writers have been told
+				wg.Wait() // the writers have got their errors
 				cr.Close()
 				for i, b := range memory {
 					want := byte(0)
@@ -272,7 +271,7 @@ func TestRevocationRacesPlacement(t *testing.T) {
 	}
 }
 
-// What refusedAs compares by Code and Denied.
+// Errors that refusedAs compares by Code and Denied.
 var (
 	errGone    error = &ddp.AccessError{Code: ddp.CodeInvalidSTag}
 	errDenied  error = &ddp.AccessError{Code: ddp.CodeInvalidSTag, Denied: true}

@@ -17,8 +17,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// TestZeroValues: what a program has after an error that it did not look at returns a typed error,
-// does nothing, or panics as its comment says.
+// TestZeroValues: the zero values that a program has after an error that it ignored return a typed
+// error, do nothing, or panic as their comments say.
 func TestZeroValues(t *testing.T) {
 	var access *ddp.AccessError
 	if w, err := (extsock.Region{}).Window(0, 1, ddp.RemoteRead); !errors.As(err, &access) || w != (extsock.Region{}) {
@@ -43,8 +43,8 @@ func TestZeroValues(t *testing.T) {
 	}
 }
 
-// callZero calls a method with zero arguments, and returns the results. The last one says whether
-// it panicked.
+// callZero calls a method with zero arguments, and returns the results. If the method panics, the
+// result is an error that says so.
 func callZero(v any, m reflect.Method) (results []any) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -61,8 +61,8 @@ func callZero(v any, m reflect.Method) (results []any) {
 	return results
 }
 
-// TestMethodsAreThoseOfNet: Conn and Listener have the methods of package net's types, but for
-// those that PORTING.md excludes, and those of the zero values return the same.
+// TestMethodsAreThoseOfNet: Conn and Listener have the methods of package net's types, except those
+// that PORTING.md excludes, and the methods of the zero values return the same.
 func TestMethodsAreThoseOfNet(t *testing.T) {
 	excluded := []string{
 		"AcceptTCP", "AcceptUnix", // they return types of package net
@@ -107,7 +107,7 @@ func TestMethodsAreThoseOfNet(t *testing.T) {
 	}
 }
 
-// signature is the type of a method without its receiver.
+// signature returns the type of a method without its receiver.
 func signature(t reflect.Type) string {
 	var s []string
 	for i := 1; i < t.NumIn(); i++ {
@@ -120,8 +120,8 @@ func signature(t reflect.Type) string {
 	return strings.Join(s, " ")
 }
 
-// TestZeroMethodsDoNotPanic: the other methods do not either, also those of nil, which the methods
-// of a nil net.TCPConn do.
+// TestZeroMethodsDoNotPanic: no method of the zero values panics, and none of nil pointers, unlike
+// the methods of a nil net.TCPConn.
 func TestZeroMethodsDoNotPanic(t *testing.T) {
 	for _, v := range []any{new(extsock.Conn), new(extsock.Listener), (*extsock.Conn)(nil), (*extsock.Listener)(nil)} {
 		kind := reflect.TypeOf(v)
@@ -145,7 +145,7 @@ func TestZeroMethodsDoNotPanic(t *testing.T) {
 	}
 }
 
-// TestZeroMemory: the zero Memory is closed, and shared with nobody.
+// TestZeroMemory: the zero Memory can be closed, and cannot be shared.
 func TestZeroMemory(t *testing.T) {
 	m := new(extsock.Memory)
 	if len(m.Bytes()) != 0 {

@@ -38,7 +38,7 @@ func ExampleWriter_Start() {
 		}
 	}
 	hello()
-	var file bytes.Buffer // an *os.File, mostly
+	var file bytes.Buffer // usually an *os.File
 	w, err := capture.NewWriter(&file)
 	if err != nil {
 		log.Fatal(err)

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { nopanic.Exit(m.Run()) }
 
-// gather returns the samples of c by name and values of the labels, sorted by name.
+// gather returns the samples of c by name and label values.
 func gather(t *testing.T, c *Collector) map[string]float64 {
 	t.Helper()
 	r := prometheus.NewPedanticRegistry() // it checks what Collect sends against what Describe says
@@ -44,7 +44,7 @@ func gather(t *testing.T, c *Collector) map[string]float64 {
 	return samples
 }
 
-// TestNames: Prometheus's own linter has nothing to say about the names, units and help texts.
+// TestNames: Prometheus's linter finds no fault with the names, units and help texts.
 func TestNames(t *testing.T) {
 	problems, err := testutil.CollectAndLint(NewCollector())
 	if err != nil {
@@ -55,7 +55,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestComplete: each number of a Process is one sample, and there is no other.
+// TestComplete: each number of a Process is one sample, and there are no other samples.
 func TestComplete(t *testing.T) {
 	var p stats.Process
 	next := 1000.0
@@ -172,8 +172,8 @@ func idle(t *testing.T) {
 	})
 }
 
-// TestChurn gathers while connections begin, move data and end. No counter goes back, and nothing
-// is left at the end.
+// TestChurn gathers while connections begin, move data and end. No counter decreases, and no
+// connection is left at the end.
 func TestChurn(t *testing.T) {
 	idle(t)
 	before := gather(t, NewCollector())
