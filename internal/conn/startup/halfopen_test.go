@@ -123,27 +123,6 @@ func TestOldestIsEvicted(t *testing.T) {
 	})
 }
 
-// TestFloodEvictsItself: newcomers of one address evict each other, oldest first, and none of
-// another address, of which there are fewer.
-func TestFloodEvictsItself(t *testing.T) {
-	addr := func(s string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(s), Port: 1} }
-	d := NewDoor(4, 0)
-	honest := d.enter(addr("192.0.2.1"))
-	var flood []*halfOpen
-	for range 1000 {
-		flood = append(flood, d.enter(addr("192.0.2.2")))
-	}
-	late := d.enter(addr("2001:db8::1"))
-	if honest.isEvicted() || late.isEvicted() {
-		t.Errorf("the first is evicted: %t, the last: %t", honest.isEvicted(), late.isEvicted())
-	}
-	for i, h := range flood {
-		if got, want := h.isEvicted(), i < len(flood)-2; got != want {
-			t.Errorf("connection %d of the flood: evicted %t, want %t", i, got, want)
-		}
-	}
-}
-
 // TestEachBadSTagDelays: a bad STag delays the address whenever it comes: while the delay before it
 // lasts, or long after that.
 func TestEachBadSTagDelays(t *testing.T) {

@@ -288,49 +288,6 @@ func (w slowWriter) Write(p []byte) (int, error) {
 	return w.Writer.Write(p)
 }
 
-// Clients beyond MaxConns are refused.
-func TestMaxConns(t *testing.T) {
-	v := serve(t, &ServerConfig{MaxConns: 1, chunk: testChunk})
-	put(t, filepath.Join(v.dir, "f"), content(5<<20, 1))
-	here := t.TempDir()
-	second := outcome{}
-	mustCopy(t, Config{Progress: func(p Progress) {
-		if second.err == nil && p.Octets < p.TotalOctets {
-			second = cp(t, Config{}, local(filepath.Join(here, "g")), v.name("f"))
-		}
-	}}, local(filepath.Join(here, "f")), v.name("f"))
-	second.wantFailure(t, ErrTooManyClients)
-}
-
-// Clients that make no request after startup take no place from those that do. If there are too
-// many, the oldest is closed.
-func TestQuietClients(t *testing.T) {
-	v := serve(t, &ServerConfig{MaxConns: 1, chunk: testChunk, quiet: 2})
-	var quiet []*session
-	for range 3 {
-		s := connect(t, v)
-		s.send(message{kind: kindBusy}) // this asks for nothing
-		quiet = append(quiet, s)
-	}
-	<-quiet[0].over
-	for i, s := range quiet[1:] {
-		select {
-		case <-s.over:
-			t.Errorf("client %d was displaced, though it is one of the last two", i+1)
-		default:
-		}
-	}
-	wantServing(t, v)
-	<-quiet[1].over
-	admitted(t, quiet[2])
-	refused := connect(t, v)
-	if _, err := refused.ask(message{kind: kindStat, text: "ok"}, kindAttr); !errors.Is(err, ErrTooManyClients) {
-		t.Errorf("one client too many: %v", err)
-	}
-	quiet[2].c.Close()
-	admitted(t, refused)
-}
-
 // admitted makes a request until the server no longer refuses it. The server may not have noticed
 // yet that another client has gone.
 func admitted(t *testing.T, s *session) {

@@ -3,7 +3,7 @@ package filecopy
 import "testing"
 
 // TestMemoryOfAllClients bounds the memory for chunks of maximum length for all clients. A client
-// beyond MaxConns gets none: see TestMaxConns.
+// beyond MaxConns gets none: see TestPlaces.
 func TestMemoryOfAllClients(t *testing.T) {
 	var c serverConn
 	each := int64(len(c.slots)) * maxChunk

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/accept"
 	"github.com/rddp/rddp/internal/testkit/prototest"
 	"github.com/rddp/rddp/internal/testkit/tcptest"
 	"github.com/rddp/rddp/mpa"
@@ -295,83 +294,6 @@ func TestNativePeers(t *testing.T) {
 			t.Errorf("got %q, %v", got, err)
 		}
 		orderly(t, exit)
-	})
-}
-
-func TestMaxConns(t *testing.T) {
-	const most = 3
-	entrance, exit := tunnel(t, tcptest.Serve(t, tcptest.Echo), Config{MaxConns: most})
-	var conns []*net.TCPConn
-	b := make([]byte, 1)
-	for range most {
-		c := entrance.dial(t)
-		c.Write(b)
-		if _, err := io.ReadFull(c, b); err != nil {
-			t.Fatal(err)
-		}
-		conns = append(conns, c)
-	}
-	entrance.dialInVain(t)
-	conns[0].Close()
-	orderly(t, entrance, exit)
-	for _, c := range conns[1:] { // the others do not notice
-		c.Write(b)
-		if _, err := io.ReadFull(c, b); err != nil {
-			t.Error(err)
-		}
-	}
-	if s := entrance.Stats(); s.Open != most-1 || s.Ended != 1 || s.Failed != 0 {
-		t.Errorf("stats %v", s)
-	}
-}
-
-// A client that has sent nothing loses its place to a newcomer, at the entrance and at the exit. A
-// client that has sent something does not: the newcomer is refused.
-func TestSilentClientIsDisplaced(t *testing.T) {
-	say := func(c net.Conn) {
-		t.Helper()
-		b := []byte("x")
-		c.Write(b)
-		if _, err := io.ReadFull(c, b); err != nil {
-			t.Error(err)
-		}
-	}
-	t.Run("entrance", func(t *testing.T) {
-		exit := start(t, "rddp://127.0.0.1:0", tcptest.Serve(t, tcptest.Echo), Config{})
-		entrance := start(t, "127.0.0.1:0", exit.Addr().String(), Config{MaxConns: 1})
-		silent := entrance.dial(t)
-		prototest.Wait(t, "the entrance has one connection", func() bool { return entrance.Stats().Open == 1 })
-		loud := entrance.dial(t)
-		say(loud)
-		if n, err := silent.Read(make([]byte, 1)); !isReset(err) {
-			t.Errorf("the silent client read %d bytes, %v, want a reset", n, err)
-		}
-		if s := told(t, entrance, "a newer connection took the place"); !errors.Is(s.Err, accept.ErrDisplaced) {
-			t.Errorf("told %v", s)
-		}
-		entrance.dialInVain(t)
-		say(loud)
-	})
-	t.Run("exit", func(t *testing.T) {
-		exit := start(t, "rddp://127.0.0.1:0", tcptest.Serve(t, tcptest.Echo), Config{MaxConns: 1})
-		exit.dial(t) // it sends no MPA Request, so it takes no place
-		silent := exit.dialDDP(t)
-		loud := exit.dialDDP(t)
-		say(loud)
-		if n, err := silent.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("the silent client read %d bytes, %v, want the end", n, err)
-		}
-		if s := told(t, exit, "a newer connection took the place"); !errors.Is(s.Err, accept.ErrDisplaced) {
-			t.Errorf("told %v", s)
-		}
-		_, err := extsock.Dial("tcp", exit.Addr().Address, &extsock.Config{Startup: extsock.StartupRequire})
-		if reject := (*mpa.RejectError)(nil); !errors.As(err, &reject) || !strings.Contains(string(reject.PrivateData), "too many connections") {
-			t.Errorf("the third connection: %v, want a rejection that says why", err)
-		}
-		if s := told(t, exit, "too many connections"); !errors.Is(s.Err, ErrTooMany) {
-			t.Errorf("told %v", s)
-		}
-		say(loud)
 	})
 }
 
