@@ -45,8 +45,6 @@ FUZZTIME  ?= 60s
 BENCHTIME ?= 7x
 SOAKTIME  ?= 10m
 SHARD     ?= 1/1
-OFF       ?= 0.4s
-ON        ?= 0.15s
 export GO
 # .ci/go.work joins the modules of this tree, for make alone.
 export GOWORK = $(CURDIR)/.ci/go.work
@@ -65,10 +63,12 @@ SERIAL = ./conformance/lab/pipeline ./conformance/lab/model ./conformance/lab/fi
 LAYERS = ./mpa ./mpa/... ./ddp ./ddp/... ./rdmap ./toe/... ./toe/usertcp ./toe/usertcp/sockets ./internal/conn/... ./extsock/...
 # Hostile peers: with full counts they print figures.
 FIGURES = ./conformance/hostile ./cmd/rddp/internal/hostile ./cmd/rddp/internal/run ./toe/usertcp/hostile ./toe/usertcp/tcpscript
-# All packages but those of the wild tier, with the tools that the Makefile uses. QUICK and RACY are fewer.
-TAME   = $$($(GO) list $(ALL) ./.ci/tier | grep -vxF "$$($(GO) list $(WILD))")
+# All packages but those of the wild tier, with the tools that the Makefile uses. RACY are fewer.
 QUICK  = $$($(GO) list $(ALL) ./.ci/tier | grep -vxF "$$($(GO) list . $(WILD))")
 RACY   = $$($(GO) list $(ALL) ./.ci/tier | grep -vxF "$$($(GO) list $(WILD) $(LISTS) $(SERIAL))")
+
+# The tests of time and rate, as a pattern: those in files *_timing_test.go. They are part of make wild alone.
+TIMING = ^($$(sed -n 's/^func \(Test[^(]*\).*/\1/p' $$(find . -name '*_timing_test.go') | paste -sd'|' -))\$$
 
 GATE   = format vet lint locks cross race norace lists
 PARTS  = wild-race wild-norace wild-timing foreignquick interop verbsquick commands demo
@@ -86,10 +86,8 @@ TIER     = ./bin/tier
 	machines machine-386 machine-arm64 machine-s390x emulators tshark models conformance mutations foreign foreignquick interop verbs verbsquick commands \
 	verbs-programs foreign-programs benchonce soak fuzz bench bench-check bench-baseline bench-scale bench-peers bench-devices early study-cache study-filter study-striped study-memory study-reconfiguration study-web
 
-# No -race and no -shuffle: with them go test would remember no result. Tests of time and rate are part of make wild. The package
-# at the root looks at all others by running the go command, so it always runs.
-test: bin/tier
-	skip=$$($(TIER) names timing $(ALL)) && $(GO) test -timeout=5m -skip="$$skip" $(QUICK)
+# The package at the root looks at all others by running the go command, so it always runs.
+test: norace
 	$(GO) test -count=1 .
 
 gate: bin/tier
@@ -106,7 +104,7 @@ nightly: bin/tier $(if $(LIST),,emulators)
 	@$(NIGHTLY) $(LIST) $(SHARD)
 
 stutter: bin/tier
-	@$(TIER) test -retries=2 -- -count=1 -p=1 -timeout=40m -exec='$(CURDIR)/bin/tier stutter -off $(OFF) -on $(ON)' $(or $(PKG),$(WILD))
+	@$(TIER) test -retries=2 -- -count=1 -p=1 -timeout=40m -exec=$(CURDIR)/.ci/stutter $(or $(PKG),$(WILD))
 
 check: bin/tier
 	@$(TIER) run test gate wild
@@ -122,11 +120,12 @@ build:
 
 # At its end a test binary waits for races of goroutines that are left: by default for a second, in which no other package takes its place.
 race: bin/tier
-	skip=$$($(TIER) names timing $(ALL)) && own=$$($(TIER) share $(RACY)) && GORACE=atexit_sleep_ms=100 $(GO) test -race -shuffle=on -timeout=10m -skip="$$skip" $$own
+	own=$$($(TIER) share $(RACY)) && GORACE=atexit_sleep_ms=100 $(GO) test -race -shuffle=on -timeout=10m -skip="$(TIMING)" $$own
 
-# What can't run under the race detector: allocation counts, memory figures, buffers of 4 GiB.
-norace: bin/tier
-	$(TIER) only norace -- -count=1 $(RACY)
+# Some tests can't run under the race detector: allocation counts, memory figures, buffers of 4 GiB. go test remembers what has passed
+# without -race and -shuffle.
+norace:
+	$(GO) test -timeout=5m -skip="$(TIMING)" $(QUICK)
 
 # Imports, exported names and uses of time follow the rules; each planted fault fits the code and compiles; conformance/matrix.md is up
 # to date.
@@ -137,11 +136,13 @@ lists:
 wild-race: bin/tier
 	own=$$($(TIER) share $(WILD)) && $(TIER) test -retries=2 -- -race -shuffle=on -p=1 -timeout=10m $$own
 
+# The packages whose tests do less under the race detector.
 wild-norace: bin/tier
-	$(TIER) only norace -retries=2 -- -count=1 -p=1 -timeout=10m $(WILD)
+	own=$$(grep -lsE 'testmode\.Race|^//go:build .*!race' $$($(GO) list -f '{{.Dir}}/*_test.go' $(WILD)) | xargs -n1 dirname | sort -u) && \
+		$(TIER) test -retries=2 -- -count=1 -p=1 -timeout=10m $$own
 
 wild-timing: bin/tier
-	$(TIER) only timing -retries=2 -- -count=1 -p=1 -timeout=10m $(TAME)
+	$(TIER) test -retries=2 -- -count=1 -p=1 -timeout=10m -run="$(TIMING)" $$(find . -name '*_timing_test.go' | xargs -n1 dirname | sort -u)
 
 format:
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change: $$out"; exit 1; fi

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -96,6 +97,36 @@ func TestRealTimeIsApart(t *testing.T) {
 			t.Errorf("%s uses real time in %d places only: reduce the %d in stillRealTime", name, uses[name], stillRealTime[name])
 		}
 	}
+}
+
+// TestTimingNames: make test and make gate leave out the tests of files *_timing_test.go by name.
+// So no test of another file has such a name.
+func TestTimingNames(t *testing.T) {
+	files := filesOf(t, "_test.go")
+	timing := testsOf(files, true)
+	for test, file := range testsOf(files, false) {
+		if timing[test] != "" {
+			t.Errorf("%s and %s have a %s: rename one", file, timing[test], test)
+		}
+	}
+	if len(timing) == 0 {
+		t.Error("no test is in a file *_timing_test.go")
+	}
+}
+
+// testsOf returns the tests of the files *_timing_test.go, or those of the others, each with a file
+// that has it.
+func testsOf(files map[string]string, timing bool) map[string]string {
+	declaration := regexp.MustCompile(`(?m)^func (Test[^(]*)\(`)
+	tests := make(map[string]string)
+	for file, text := range files {
+		if strings.HasSuffix(file, "_timing_test.go") == timing {
+			for _, m := range declaration.FindAllStringSubmatch(text, -1) {
+				tests[m[1]] = file
+			}
+		}
+	}
+	return tests
 }
 
 // TestRealTimeIsFound: the rule finds what it is meant to find, and nothing in bubbles.

@@ -17,10 +17,8 @@ const (
 	stackFrames = 4  // the most frames of a stack that it prints, besides the test's frame
 )
 
-var (
-	goroutine = regexp.MustCompile(`^goroutine \d+ .*:$`)
-	arguments = regexp.MustCompile(`\([^()]*\)$`) // of a function in a stack
-)
+// frame matches a frame of a stack: the function without the path of its package, and its place.
+var frame = regexp.MustCompile(`(?m)^(?:.*/)?([^/\n]+?)(?:\([^()\n]*\))?\n\t(\S+:\d+)`)
 
 // interrupted reports the packages whose tests were running when go test was interrupted.
 func (run *testRun) interrupted(w io.Writer) {
@@ -63,8 +61,9 @@ func (p *packageRun) report(w io.Writer) {
 	fmt.Fprintf(w, "the whole dump of %d lines: %s\n", len(lines), name)
 }
 
-// digest returns the most useful lines of a dump: the tests that were running, their last output,
-// and the places of goroutines.
+// digest returns the most useful lines of a dump: what the process said last, the tests' output
+// before, and the first frames of each kind of stack: stacks with a test first, then stacks with a
+// function of the package.
 func digest(lines []string, pkg string) []string {
 	lines = slices.DeleteFunc(slices.Clone(lines), noise.MatchString)
 	end := slices.IndexFunc(lines, func(line string) bool {
@@ -73,71 +72,37 @@ func digest(lines []string, pkg string) []string {
 	if end < 0 {
 		return lines[max(len(lines)-dumpLines, 0):]
 	}
-	first := slices.IndexFunc(lines[end:], goroutine.MatchString)
-	if first < 0 {
-		first = len(lines) - end
+	stacks := strings.Split(strings.Join(lines[end:], "\n"), "\n\ngoroutine ")
+	said := strings.Split(stacks[0], "\n") // of a time limit: "running tests:", and their names
+	kept := slices.Concat(said[:min(len(said), dumpLines/2)], lines[max(end-dumpBefore, 0):end])
+	rank := func(stack string) int {
+		return slices.IndexFunc([]string{"_test.go:", pkg + ".", ""}, func(mark string) bool { return strings.Contains(stack, mark) })
 	}
-	said := lines[end : end+min(first, dumpLines/2)] // of a time limit: "running tests:", and their names
-	kept := slices.Concat(said, lines[max(end-dumpBefore, 0):end])
-	return append(kept, heads(stacks(lines[end+first:]), pkg, dumpLines-len(kept))...)
-}
-
-// heads returns the first frames of stacks, in at most n lines: stacks with a test first, then
-// stacks with a function of the package. Of equal stacks it returns one, with their number.
-func heads(stacks [][]string, pkg string, n int) (lines []string) {
-	rank := func(stack []string) int {
-		for i, mark := range []string{"_test.go:", pkg + "."} {
-			if slices.ContainsFunc(stack, func(line string) bool { return strings.Contains(line, mark) }) {
-				return i
-			}
-		}
-		return 2
-	}
-	slices.SortStableFunc(stacks, func(a, b []string) int { return rank(a) - rank(b) })
-	count, all := make(map[string]int), [][]string(nil)
+	stacks = stacks[1:]
+	slices.SortStableFunc(stacks, func(a, b string) int { return rank(a) - rank(b) })
+	seen := make(map[string]bool)
 	for _, stack := range stacks {
-		head := stackHead(stack)
-		frames := strings.Join(head[1:], "\n")
-		if count[frames]++; count[frames] == 1 {
-			all = append(all, head)
+		state, _, _ := strings.Cut(stack, "\n")
+		frames := firstFrames(stack)
+		if all := strings.Join(frames, "\n"); !seen[all] {
+			seen[all] = true
+			kept = append(append(kept, "goroutine "+state), frames...)
 		}
 	}
-	for _, head := range all {
-		if same := count[strings.Join(head[1:], "\n")]; same > 1 {
-			head[0] += fmt.Sprintf(" and %d more like it", same-1)
-		}
-		lines = append(lines, head...)
-	}
-	return lines[:min(len(lines), n)]
+	return kept[:min(len(kept), dumpLines)]
 }
 
-// stacks splits a dump into the stacks of its goroutines.
-func stacks(lines []string) (all [][]string) {
-	for _, line := range lines {
-		if goroutine.MatchString(line) {
-			all = append(all, nil)
-		}
-		if len(all) > 0 && line != "" {
-			all[len(all)-1] = append(all[len(all)-1], line)
-		}
-	}
-	return all
-}
-
-// stackHead returns the line that names the goroutine, the first frames, and the test's frame if it
-// is not among them, each as one line.
-func stackHead(stack []string) []string {
-	head := []string{stack[0]}
+// firstFrames returns the first frames of a stack, and the test's frame if it is not among them,
+// each as one line.
+func firstFrames(stack string) (frames []string) {
+	stack, _, _ = strings.Cut(stack, "\ncreated by ")
 	tested := false
-	for i := 1; i+1 < len(stack) && !strings.HasPrefix(stack[i], "created by "); i += 2 {
-		place, _, _ := strings.Cut(strings.TrimSpace(stack[i+1]), " +0x")
-		inTest := strings.Contains(place, "_test.go:")
-		if len(head) > stackFrames && (tested || !inTest) {
-			continue
+	for _, f := range frame.FindAllStringSubmatch(stack, -1) {
+		inTest := strings.Contains(f[2], "_test.go:")
+		if len(frames) < stackFrames || inTest && !tested {
+			frames = append(frames, "    "+f[1]+" "+f[2])
 		}
 		tested = tested || inTest
-		function := arguments.ReplaceAllString(stack[i], "")
-		head = append(head, "    "+function[strings.LastIndex(function, "/")+1:]+" "+place)
 	}
-	return head
+	return frames
 }

@@ -3,14 +3,13 @@
 //
 //	tier run [-within TIME] TARGET[:LIMIT]...     the targets of make, one after the other, and a summary
 //	tier test [-retries N] -- GO-TEST-ARGS...     go test; a test that fails runs again
-//	tier only KIND [-retries N] [-- FLAGS] PKG... go test of the functions of a kind, and of no others
-//	tier names KIND PKG...                        a pattern of these functions, for -run and -skip
 //	tier nightly [-list] SHARD PKG-LISTS...       one shard, such as 3/60, of what takes hours
 //	tier share WORD...                            the words, packages for instance, of the share that SHARE names
-//	tier stutter [-off TIME] [-on TIME] PROGRAM... a program that is stopped and continued all the time
 //
-// The kinds are norace, for functions that must run without the race detector, and timing, for the
-// functions in files *_timing_test.go.
+// make has no limits of time, no shares and no summary, so run, nightly and share are programs.
+// gotestsum (v1.13) cannot do what test does: with --rerun-fails it repeats a package whose tests
+// pass but which fails at its end, because of a leak for instance, and a test whose process ended,
+// and then reports that they have passed; and it gives no stacks when its time is over.
 package main
 
 import (
@@ -25,31 +24,24 @@ import (
 var commands = map[string]func(ctx context.Context, args []string) error{
 	"run":     runCommand,
 	"test":    testCommand,
-	"only":    onlyCommand,
-	"names":   namesCommand,
 	"nightly": nightlyCommand,
 	"share":   shareCommand,
-	"stutter": stutterCommand,
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: tier run|test|only|names|nightly|share|stutter; see .ci/tier/main.go")
+		fmt.Fprintln(os.Stderr, "usage: tier run|test|nightly|share; see .ci/tier/main.go")
 		os.Exit(2)
 	}
 	if err := commands[os.Args[1]](ctx, os.Args[2:]); err != nil {
-		var code exitCode
-		if errors.As(err, &code) {
-			os.Exit(int(code))
+		if !errors.Is(err, errFailed) {
+			fmt.Fprintf(os.Stderr, "tier %s: %v\n", os.Args[1], err)
 		}
-		fmt.Fprintf(os.Stderr, "tier %s: %v\n", os.Args[1], err)
 		os.Exit(1)
 	}
 }
 
-// An exitCode ends the program without a message, because the output already says why.
-type exitCode int
-
-func (e exitCode) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+// errFailed ends the program without a message, because the output already says what failed.
+var errFailed = errors.New("failed")

@@ -4,13 +4,10 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -28,7 +25,6 @@ const pairParts = 11
 // A nightly holds the contents of the nightly tier, from the Makefile's lists.
 type nightly struct {
 	ctx      context.Context
-	program  string // this one, for -exec
 	all      []string
 	layers   []string
 	hostile  []string
@@ -63,9 +59,6 @@ func nightlyCommand(ctx context.Context, args []string) error {
 	s, err := parseShard(flags.Arg(0))
 	if err != nil {
 		return fmt.Errorf("SHARD: %w", err)
-	}
-	if n.program, err = os.Executable(); err != nil {
-		return err
 	}
 	if err := os.Unsetenv(shareVariable); err != nil { // it applies to the other tiers
 		return err
@@ -136,7 +129,7 @@ func (n *nightly) addPackages(what string, packages []testPackage, command ...st
 	for _, p := range packages {
 		folder := p.folder()
 		seconds := estimate(what, folder)
-		names, err := p.functions(kinds["all"])
+		names, err := p.functions()
 		if err != nil {
 			return err
 		}
@@ -165,26 +158,13 @@ func deal(names []string, parts int) [][]string {
 	return all
 }
 
-// folder returns the package's folder as an argument of the go command, such as ./mpa.
-func (p testPackage) folder() string {
-	here, err := os.Getwd()
-	if err != nil {
-		return p.ImportPath
-	}
-	folder, err := filepath.Rel(here, p.Dir)
-	if err != nil || strings.HasPrefix(folder, "..") {
-		return p.ImportPath
-	}
-	return "./" + filepath.ToSlash(folder)
-}
-
 // conformance adds the tests with full counts.
 func (n *nightly) conformance() error {
 	for _, set := range []struct {
 		patterns []string
 		flags    []string
 	}{{n.layers, nil}, {n.hostile, []string{"-v", "-p=1"}}} {
-		packages, err := listTests(n.ctx, []string{"-tags=conformance"}, set.patterns)
+		packages, err := listTests(n.ctx, nil, []string{"-tags=conformance"}, set.patterns)
 		if err != nil {
 			return err
 		}
@@ -203,7 +183,7 @@ func (n *nightly) conformance() error {
 func (n *nightly) emulated() error {
 	for _, machine := range n.machines {
 		words := strings.Fields(machine)
-		packages, err := listTestsFor(n.ctx, []string{"GOARCH=" + words[0], "CGO_ENABLED=0"}, nil, n.layers)
+		packages, err := listTests(n.ctx, []string{"GOARCH=" + words[0], "CGO_ENABLED=0"}, nil, n.layers)
 		if err != nil {
 			return err
 		}
@@ -216,21 +196,29 @@ func (n *nightly) emulated() error {
 
 // stuttering adds the packages of the wild tier, which are stopped and continued in turns.
 func (n *nightly) stuttering() error {
-	packages, err := listTests(n.ctx, nil, n.wild)
+	packages, err := listTests(n.ctx, nil, nil, n.wild)
 	if err != nil {
 		return err
 	}
-	return n.addPackages("stutter", packages, n.program, "test", "-retries=2", "--", "-count=1", "-timeout=30m", "-exec="+n.program+" stutter")
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	stutter, err := filepath.Abs(".ci/stutter") // go test runs it in the package's folder
+	if err != nil {
+		return err
+	}
+	return n.addPackages("stutter", packages, program, "test", "-retries=2", "--", "-count=1", "-timeout=30m", "-exec="+stutter)
 }
 
 // fuzzing adds every fuzz target.
 func (n *nightly) fuzzing() error {
-	packages, err := listTests(n.ctx, nil, n.all)
+	packages, err := listTests(n.ctx, nil, nil, n.all)
 	if err != nil {
 		return err
 	}
 	for _, p := range packages {
-		names, err := p.functions(kinds["all"])
+		names, err := p.functions()
 		if err != nil {
 			return err
 		}
@@ -246,11 +234,11 @@ func (n *nightly) fuzzing() error {
 // foreign adds the suites of other projects. Each item also runs the suite over TCP, so a suite is
 // divided by columns only if it takes long.
 func (n *nightly) foreign() error {
-	suites, err := literals(filepath.Join("conformance", "foreign", "suites_test.go"), "name")
+	suites, err := suiteNames("suites_test.go")
 	if err != nil {
 		return err
 	}
-	columns, err := literals(filepath.Join("conformance", "foreign", "run_test.go"), "name")
+	columns, err := suiteNames("run_test.go")
 	if err != nil {
 		return err
 	}
@@ -269,26 +257,18 @@ func (n *nightly) foreign() error {
 	return nil
 }
 
-// literals returns the strings in a field of a file's composite literals.
-func literals(file, field string) (values []string, err error) {
-	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+// suiteName matches a suite or a column of the tables of conformance/foreign.
+var suiteName = regexp.MustCompile(`\bname: +"([^"]+)"`)
+
+// suiteNames returns the names in the table of a file of conformance/foreign.
+func suiteNames(file string) ([]string, error) {
+	src, err := os.ReadFile(filepath.Join("conformance", "foreign", file))
 	if err != nil {
 		return nil, err
 	}
-	ast.Inspect(f, func(node ast.Node) bool {
-		if kv, ok := node.(*ast.KeyValueExpr); ok {
-			key, isName := kv.Key.(*ast.Ident)
-			value, isLiteral := kv.Value.(*ast.BasicLit)
-			if isName && key.Name == field && isLiteral {
-				if s, unquoteErr := strconv.Unquote(value.Value); unquoteErr == nil {
-					values = append(values, s)
-				}
-			}
-		}
-		return true
-	})
-	if len(values) == 0 {
-		return nil, fmt.Errorf("%s has no %s", file, field)
+	names := matches(suiteName, src)
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%s has no names", file)
 	}
-	return values, nil
+	return names, nil
 }

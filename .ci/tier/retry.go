@@ -14,9 +14,6 @@ import (
 	"syscall"
 )
 
-// A goTest runs go test with these arguments. Tests use a fake.
-type goTest func(ctx context.Context, args []string, w io.Writer) (*testRun, error)
-
 func testCommand(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("test", flag.ExitOnError)
 	retries := flags.Int("retries", 0, "how often a test that failed runs again, at most")
@@ -47,7 +44,7 @@ func splitPackages(args []string) (flags, packages []string, err error) {
 
 // testAndRecord runs go test, repeats failed tests, and adds their attempts to the record.
 func testAndRecord(ctx context.Context, flags, packages []string, retries int) error {
-	attempts, ok, err := testAndRetry(ctx, realGoTest, flags, packages, retries, os.Stdout)
+	attempts, ok, err := testAndRetry(ctx, flags, packages, retries, os.Stdout)
 	name, part := recordName()
 	if recordErr := appendRecord(name, attempts...); recordErr != nil {
 		return errors.Join(err, recordErr)
@@ -60,7 +57,7 @@ func testAndRecord(ctx context.Context, flags, packages []string, retries int) e
 		}
 	}
 	if err == nil && !ok {
-		return exitCode(1)
+		return errFailed
 	}
 	return err
 }
@@ -68,8 +65,8 @@ func testAndRecord(ctx context.Context, flags, packages []string, retries int) e
 // testAndRetry runs go test, and repeats each failed test alone until it passes, at most retries
 // times. ok reports whether each test has passed in the end. A data race, a panic, a process that
 // ends early or a leak found at the end is final: only a failed test can be due to time.
-func testAndRetry(ctx context.Context, test goTest, flags, packages []string, retries int, w io.Writer) (attempts []record, ok bool, err error) {
-	run, err := test(ctx, append(slices.Clone(flags), packages...), w)
+func testAndRetry(ctx context.Context, flags, packages []string, retries int, w io.Writer) (attempts []record, ok bool, err error) {
+	run, err := goTest(ctx, append(slices.Clone(flags), packages...), w)
 	if err != nil {
 		if run != nil {
 			run.interrupted(w)
@@ -88,7 +85,7 @@ func testAndRetry(ctx context.Context, test goTest, flags, packages []string, re
 			continue
 		}
 		for _, first := range p.failed {
-			again, passed, err := repeat(ctx, test, flags, first, retries, w)
+			again, passed, err := repeat(ctx, flags, first, retries, w)
 			attempts = append(attempts, again...)
 			if err != nil {
 				return attempts, false, err
@@ -100,10 +97,10 @@ func testAndRetry(ctx context.Context, test goTest, flags, packages []string, re
 }
 
 // repeat runs one test again until it passes.
-func repeat(ctx context.Context, test goTest, flags []string, first record, retries int, w io.Writer) (attempts []record, passed bool, err error) {
+func repeat(ctx context.Context, flags []string, first record, retries int, w io.Writer) (attempts []record, passed bool, err error) {
 	for attempt := 2; attempt <= retries+1; attempt++ {
 		fmt.Fprintf(w, "== %s %s again, attempt %d\n", first.Package, first.Test, attempt)
-		run, err := test(ctx, append(slices.Clone(flags), "-count=1", "-run=^"+first.Test+"$", first.Package), w)
+		run, err := goTest(ctx, append(slices.Clone(flags), "-count=1", "-run=^"+first.Test+"$", first.Package), w)
 		if err != nil {
 			return attempts, false, err
 		}
@@ -126,8 +123,8 @@ func repeat(ctx context.Context, test goTest, flags []string, first record, retr
 	return attempts, false, nil
 }
 
-// realGoTest runs go test itself.
-func realGoTest(ctx context.Context, args []string, w io.Writer) (*testRun, error) {
+// goTest runs go test with these arguments.
+func goTest(ctx context.Context, args []string, w io.Writer) (*testRun, error) {
 	cmd := exec.Command(goCommand(), append([]string{"test", "-json"}, args...)...)
 	cmd.Stderr = os.Stderr
 	r, pipe := io.Pipe()

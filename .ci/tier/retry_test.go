@@ -1,12 +1,9 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -30,14 +27,14 @@ func module(t *testing.T, src string) {
 	t.Setenv(recordVariable, "r") // otherwise dumps might be written next to make's record
 }
 
-// nthTime is a test that passes when it runs for the nth time.
+// nthTime is a test that passes when it runs for the nth time, with the flags of the first.
 func nthTime(name string, n int) string {
 	return fmt.Sprintf(`
 func Test%[1]s(t *testing.T) {
 	t.Run("sub", func(t *testing.T) {
 		b, _ := os.ReadFile("%[1]s")
 		os.WriteFile("%[1]s", append(b, 'x'), 0o644)
-		if len(b)+1 < %[2]d {
+		if len(b)+1 < %[2]d || !testing.Short() {
 			t.Error("not yet")
 		}
 	})
@@ -59,6 +56,7 @@ func TestRetry(t *testing.T) {
 		{"two fail", nthTime("Second", 2) + nthTime("Never", 9),
 			"TestSecond 1 fail, TestNever 1 fail, TestSecond 2 pass, TestNever 2 fail, TestNever 3 fail", false},
 		{"a panic", nthTime("Second", 2) + "\nfunc TestPanic(t *testing.T) { panic(1) }\n", "TestSecond 1 fail, TestPanic 1 fail", false},
+		{"a data race", "\nfunc TestRace(t *testing.T) { println(\"WARNING: DATA RACE\"); t.Fail() }\n", "TestRace 1 fail", false},
 		{"the process ends", "\nfunc TestExit(t *testing.T) { os.Exit(3) }\n", "", false},
 		{"a leak at the end", good + "\nfunc TestMain(m *testing.M) { m.Run(); os.Exit(1) }\n", "", false},
 		{"it does not compile", "\nfunc TestX(t *testing.T) { x }\n", "", false},
@@ -66,7 +64,7 @@ func TestRetry(t *testing.T) {
 		t.Run(tt.desc, func(t *testing.T) {
 			module(t, tt.src)
 			var log strings.Builder
-			attempts, ok, err := testAndRetry(t.Context(), realGoTest, nil, []string{"."}, 2, &log)
+			attempts, ok, err := testAndRetry(t.Context(), []string{"-short"}, []string{"."}, 2, &log)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,41 +79,6 @@ func TestRetry(t *testing.T) {
 				t.Errorf("ok = %t, %s; want %t, %s\n%s", ok, strings.Join(got, ", "), tt.ok, tt.want, log.String())
 			}
 		})
-	}
-}
-
-// TestRaceIsFinal: a test with a data race is not repeated.
-func TestRaceIsFinal(t *testing.T) {
-	events := `{"Action":"run","Package":"p","Test":"TestX"}
-{"Action":"output","Package":"p","Test":"TestX","Output":"WARNING: DATA RACE\n"}
-{"Action":"fail","Package":"p","Test":"TestX","Elapsed":0.5}
-{"Action":"fail","Package":"p","Elapsed":1}
-`
-	runs := 0
-	fake := func(_ context.Context, _ []string, w io.Writer) (*testRun, error) {
-		runs++
-		return readEvents(strings.NewReader(events), w)
-	}
-	attempts, ok, err := testAndRetry(t.Context(), fake, nil, []string{"p"}, 2, io.Discard)
-	if err != nil || ok || runs != 1 || len(attempts) != 1 {
-		t.Errorf("after %d runs: ok = %t, %v, %v", runs, ok, attempts, err)
-	}
-}
-
-func TestRetriedWithItsFlags(t *testing.T) {
-	var runs [][]string
-	fake := func(_ context.Context, args []string, w io.Writer) (*testRun, error) {
-		runs = append(runs, args)
-		return readEvents(strings.NewReader(`{"Action":"fail","Package":"p","Test":"TestX","Elapsed":0.5}
-{"Action":"fail","Package":"p","Elapsed":1}
-`), w)
-	}
-	if _, _, err := testAndRetry(t.Context(), fake, []string{"-race", "-run=X"}, []string{"p", "q"}, 1, io.Discard); err != nil {
-		t.Fatal(err)
-	}
-	want := [][]string{{"-race", "-run=X", "p", "q"}, {"-race", "-run=X", "-count=1", "-run=^TestX$", "p"}}
-	if !reflect.DeepEqual(runs, want) {
-		t.Errorf("runs of go test with %q, want %q", runs, want)
 	}
 }
 

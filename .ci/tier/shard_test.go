@@ -53,7 +53,7 @@ func TestNightlyIsEverything(t *testing.T) {
 	}
 	t.Setenv("GOWORK", work)
 	n := nightly{
-		ctx: t.Context(), program: "tier", all: []string{"./...", "./toe/usertcp/...", "./conformance/lab/..."},
+		ctx: t.Context(), all: []string{"./...", "./toe/usertcp/...", "./conformance/lab/..."},
 		layers: []string{"./mpa/...", "./extsock/..."}, hostile: []string{"./conformance/hostile"},
 		wild: []string{"./conformance/hostile", "./toe/tun", "./toe/usertcp"}, machines: []string{"386 native", "s390x qemu-s390x -short"},
 	}
@@ -85,11 +85,11 @@ func TestNightlyIsEverything(t *testing.T) {
 // TestPartsOfAPackage: the parts of a divided package have all of its tests.
 func TestPartsOfAPackage(t *testing.T) {
 	t.Chdir("../..")
-	packages, err := listTests(t.Context(), nil, []string{"./extsock"})
+	packages, err := listTests(t.Context(), nil, nil, []string{"./extsock"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	names, err := packages[0].functions(kinds["all"])
+	names, err := packages[0].functions()
 	if err != nil || len(names) < 100 {
 		t.Fatalf("%d tests, %v", len(names), err)
 	}

@@ -9,7 +9,7 @@ import (
 // TestSharesAreEverything: each package is in exactly one share.
 func TestSharesAreEverything(t *testing.T) {
 	t.Chdir("../..")
-	packages, err := listTests(context.Background(), nil, []string{"./..."})
+	packages, err := listTests(context.Background(), nil, nil, []string{"./..."})
 	if err != nil {
 		t.Fatal(err)
 	}

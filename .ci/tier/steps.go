@@ -54,7 +54,7 @@ func runCommand(ctx context.Context, args []string) error {
 // parseStep parses "TARGET VARIABLE=VALUE:LIMIT". A step without a limit has only the limit of all
 // steps.
 func parseStep(arg string) (step, error) {
-	words, limit, has := cutLast(arg, ":")
+	words, limit, has := strings.Cut(arg, ":")
 	s := step{name: words, args: append([]string{"make", "--no-print-directory"}, strings.Fields(words)...)}
 	if !has {
 		return s, nil
@@ -64,15 +64,6 @@ func parseStep(arg string) (step, error) {
 		return step{}, fmt.Errorf("step %q: %w", arg, err)
 	}
 	return s, nil
-}
-
-// cutLast is like strings.Cut, but cuts around the last sep.
-func cutLast(s, sep string) (before, after string, found bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(sep):], true
 }
 
 // runSteps runs the steps one after the other, prints a summary, and fails if one of them failed.
@@ -118,7 +109,7 @@ func runSteps(ctx context.Context, w io.Writer, steps []step, within time.Durati
 	}
 	summarize(w, outcomes)
 	if bad {
-		return exitCode(1)
+		return errFailed
 	}
 	return nil
 }

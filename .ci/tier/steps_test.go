@@ -30,7 +30,7 @@ func TestStepsRunOn(t *testing.T) {
 		shell("hung", "sleep 1000 & sleep 1000", 100*time.Millisecond),
 		shell("again", `echo '{"test":"TestY","package":"p","attempt":2,"result":"pass","seconds":1}' >>$RDDP_TIER_RECORD`, time.Minute),
 	}, 0)
-	if !errors.Is(err, exitCode(1)) {
+	if !errors.Is(err, errFailed) {
 		t.Errorf("runSteps = %v", err)
 	}
 	got, err := readRecord(record)
@@ -63,7 +63,7 @@ func TestAllStepsTogether(t *testing.T) {
 	t.Setenv(recordVariable, record)
 	var out strings.Builder
 	err := runSteps(t.Context(), &out, []step{shell("hung", "sleep 1000", time.Hour), shell("late", "true", 0)}, 200*time.Millisecond)
-	if !errors.Is(err, exitCode(1)) {
+	if !errors.Is(err, errFailed) {
 		t.Errorf("runSteps = %v", err)
 	}
 	got, err := readRecord(record)
