@@ -44,7 +44,7 @@ func serve(t *testing.T, c *conn.Conn, cfg *conn.Config) error {
 	return r.Accept(t.Context(), cfg, nil)
 }
 
-// withSocket joins an extended socket in message mode, the Initiator, with a Conn.
+// withSocket connects an extended socket in message mode, the Initiator, with a Conn.
 func withSocket(t *testing.T, mine extsock.Config, cfg *conn.Config) (*extsock.Conn, *conn.Conn) {
 	t.Helper()
 	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -59,7 +59,7 @@ func withSocket(t *testing.T, mine extsock.Config, cfg *conn.Config) (*extsock.C
 	return ci, cr
 }
 
-// pair joins two Conns.
+// pair returns two connected Conns.
 func pair(t *testing.T, cfg *conn.Config) (ci, cr *conn.Conn) {
 	t.Helper()
 	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -73,17 +73,17 @@ func pair(t *testing.T, cfg *conn.Config) (ci, cr *conn.Conn) {
 	return ci, cr
 }
 
-// bubble runs f in a bubble, at whose end no goroutine may be left.
+// bubble runs f in a synctest bubble. No goroutine may be left when it ends.
 func bubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		t.Cleanup(func() { time.Sleep(time.Minute) }) // comes last: what Close leaves behind is over then
+		t.Cleanup(func() { time.Sleep(time.Minute) }) // runs last: everything that Close has left running ends meanwhile
 		f(t)
 	})
 }
 
-// TestRequest: the Responder sees the Request, chooses the Domain and the depths, and both ends
-// learn what the other one says.
+// TestRequest: the Responder sees the Request and chooses the Domain and the depths, and each end
+// gets the other's parameters.
 func TestRequest(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -126,7 +126,7 @@ func TestRequest(t *testing.T) {
 	})
 }
 
-// TestReject: a rejection brings the private data to the peer, and both ends can be closed.
+// TestReject: a rejection delivers its private data to the peer, and both ends can be closed.
 func TestReject(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -155,7 +155,8 @@ func TestReject(t *testing.T) {
 	})
 }
 
-// TestCloseDuringStartup: Close ends startup at each of its stages, at once and without a trace.
+// TestCloseDuringStartup: Close ends startup at each of its stages, at once, and leaves nothing
+// behind.
 func TestCloseDuringStartup(t *testing.T) {
 	for _, stage := range []string{"new", "connecting", "receiving", "asked", "timeout"} {
 		t.Run(stage, func(t *testing.T) {
@@ -215,8 +216,9 @@ func isTimeout(err error) bool {
 	return errors.As(err, &t) && t.Timeout()
 }
 
-// TestMessages: messages cross in order, with what the sender has asked for, and a message longer
-// than the buffer goes on in the next Read. A deadline ends a Read, and the connection goes on.
+// TestMessages: messages arrive in order, with the Solicited Event flag that the sender has set,
+// and a message longer than the buffer goes on in the next Read. A deadline ends a Read, and the
+// connection goes on.
 func TestMessages(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ci, cr := pair(t, config())
@@ -257,7 +259,7 @@ func TestMessages(t *testing.T) {
 	})
 }
 
-// TestIsListed: a connection is among those of the process, as long as it lasts.
+// TestIsListed: Connections lists a connection for as long as it lasts.
 func TestIsListed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		listed := func() (initiators, all int) {
@@ -284,7 +286,7 @@ func TestIsListed(t *testing.T) {
 	})
 }
 
-// TestCloseWhileAccepting: Close may come while another goroutine answers the Request.
+// TestCloseWhileAccepting: Close may be called while another goroutine answers the Request.
 func TestCloseWhileAccepting(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -319,7 +321,7 @@ func (s slowStream) Wait(context.Context) error {
 	return nil
 }
 
-// TestWait: Wait returns when the Stream has ended as well.
+// TestWait: Wait returns only when the Stream has ended too.
 func TestWait(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -340,8 +342,8 @@ func TestWait(t *testing.T) {
 	})
 }
 
-// TestDenied: a peer cannot do on one connection what the memory allows on all connections of the
-// Domain. What is not denied goes on.
+// TestDenied: Config.Denied takes rights from a peer that the memory grants on all connections of
+// the Domain. The other rights remain.
 func TestDenied(t *testing.T) {
 	tests := []struct {
 		desc   string
@@ -358,7 +360,7 @@ func TestDenied(t *testing.T) {
 				cfg := config()
 				cfg.Denied = tt.denied
 				memory := make([]byte, 64)
-				r, err := cfg.Domain.Register(memory, ^ddp.Access(0), 0) // with bits that are no right
+				r, err := cfg.Domain.Register(memory, ^ddp.Access(0), 0) // with bits that are not access rights
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -387,14 +389,14 @@ func TestDenied(t *testing.T) {
 	}
 }
 
-// TestTerminateAtClose: an end with rdmap.TerminateAtClose reads what has come before the peer's
-// error, then the error, and still sends. The Terminate comes behind that.
+// TestTerminateAtClose: an end with rdmap.TerminateAtClose first reads the data that arrived before
+// the peer's error, then gets the error, and can still send. The Terminate follows that.
 func TestTerminateAtClose(t *testing.T) {
 	cfg := config()
 	cfg.Terminate = rdmap.TerminateAtClose
 	for _, tt := range []struct {
 		desc string
-		wr   rdmap.WorkRequest // what is wrong
+		wr   rdmap.WorkRequest // the wrong request
 	}{
 		{"a Write", rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: []byte{1}, Remote: rdmap.Handle{STag: 77}}},
 		{"a Read", rdmap.WorkRequest{Op: rdmap.WorkRead, Data: []byte{1}, Remote: rdmap.Handle{STag: 77}}},
@@ -450,8 +452,8 @@ func TestTerminateAtClose(t *testing.T) {
 	})
 }
 
-// TestLongestMessage: a connection asks how long a message may be when it begins, and a longer one
-// ends the stream, whether it has one segment or several.
+// TestLongestMessage: when a message begins, the connection asks how long it may be. A longer
+// message ends the stream, whether it has one segment or several.
 func TestLongestMessage(t *testing.T) {
 	for _, tooLong := range []int{11, 5001} {
 		bubble(t, func(t *testing.T) {

@@ -6,8 +6,7 @@ import (
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
-// TestChunkSizes: a chunk has the length that was asked for, in memory of the size that ChunkSize
-// states.
+// TestChunkSizes: a chunk has the requested length, in memory of the size that ChunkSize returns.
 func TestChunkSizes(t *testing.T) {
 	for _, n := range []int{0, 1, minChunk, minChunk + 1, 64 << 10, 128<<10 + 1, maxChunk - 1, maxChunk, maxChunk + 1, 3 * maxChunk} {
 		c := GetChunk(n)

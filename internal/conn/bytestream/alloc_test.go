@@ -8,8 +8,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// TestAllocsPerMessage: short and long Writes, their messages, Completions and what the peer
-// answers cost no allocation.
+// TestAllocsPerMessage: short and long Writes, their messages and Completions, and the peer's
+// answers allocate nothing.
 func TestAllocsPerMessage(t *testing.T) {
 	if testmode.Race {
 		t.Skip("the race detector allocates")

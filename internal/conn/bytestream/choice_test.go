@@ -19,7 +19,7 @@ func (c *Choice) write(cost [2]time.Duration) (offered bool) {
 
 // TestChoiceTriesTheOtherWay: after both ways have been tried, long Writes go the way that costs
 // less. After 32, 64, 128, ... and then after each 1024 Writes, one goes the other way, to see
-// whether that has changed. That is so too if no Write of the other way succeeds.
+// whether that has changed. The same holds if no Write that goes the other way succeeds.
 func TestChoiceTriesTheOtherWay(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		for _, offers := range []bool{false, true} { // the way that costs less
@@ -50,7 +50,7 @@ func TestChoiceTriesTheOtherWay(t *testing.T) {
 	}
 }
 
-// TestChoiceOfCloseCosts: while the costs are close, each 32nd Write tries the other way, also
+// TestChoiceOfCloseCosts: while the costs are close, each 32nd Write tries the other way, even
 // after tries have become rare.
 func TestChoiceOfCloseCosts(t *testing.T) {
 	var c Choice

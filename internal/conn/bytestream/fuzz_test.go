@@ -7,8 +7,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// FuzzArrived: whatever the peer sends, nothing panics, each error is an ErrStream, and what is
-// accepted keeps the promises of Arrival. The Sender hears all of it.
+// FuzzArrived: whatever the peer sends, nothing panics, each error is an ErrStream, and each
+// Arrival keeps its promises. The Sender gets the grants and credits too.
 func FuzzArrived(f *testing.F) {
 	f.Add([]byte("\x05\x00\x00\x00\x00x\x04\x00\x01\x00\x00"))
 	f.Add([]byte("\x08\x01\x00\x00\x00\x00\x00\x01\x00\x88\x08\x03\x00\x00\x00\x00\x00\x00\x0a"))

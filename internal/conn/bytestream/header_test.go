@@ -30,7 +30,7 @@ func TestHeaderBytes(t *testing.T) {
 	}
 }
 
-// TestHeaderBad: what no end sends.
+// TestHeaderBad: headers that no correct end sends are errors.
 func TestHeaderBad(t *testing.T) {
 	for _, b := range [][]byte{nil, {0, 0, 0}, {5, 0, 0, 0}, {255, 0, 0, 0}, {0, 2, 0, 0}, {0, 0x81, 0, 0}, {1, 1, 0, 0}, {4, 1, 0, 0}} {
 		if _, _, err := ParseHeader(b); !errors.Is(err, ErrStream) {

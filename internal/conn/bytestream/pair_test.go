@@ -12,14 +12,15 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// A fataler is what an end needs of a test: *testing.T and *rapid.T have it.
+// A fataler has the methods of a test that an end calls. *testing.T and *rapid.T implement it.
 type fataler interface {
 	Helper()
 	Fatalf(format string, args ...any)
 }
 
-// An end is one end of a stream under test: a Sender, a Receiver, and what a driver and a program
-// have around them. The queue pair below is two lists, of what is posted and of what TCP has taken.
+// An end is one end of a stream under test: a Sender, a Receiver, and the state that a driver and a
+// program keep around them. The queue pair below them is two lists: the requests that are posted,
+// and the requests that TCP has taken.
 type end struct {
 	t    fataler
 	tx   *Sender
@@ -33,7 +34,7 @@ type end struct {
 	wire   []packet            // on its way to the peer
 	out    []string            // each request that TCP has taken, in words
 	first  []byte              // the last message that TCP has taken
-	unread [][]byte            // of the peer's data, each in a buffer
+	unread [][]byte            // messages of the peer's data, each in a buffer
 	got    []byte              // what the program has read
 	eof    bool
 	want   []byte   // memory of a Read that waits
@@ -49,7 +50,8 @@ type packet struct {
 	data []byte
 }
 
-// newPair returns two ends with so many buffers for messages of maxMessage bytes.
+// newPair returns two connected ends, each with the given number of buffers for messages of
+// maxMessage bytes.
 func newPair(t fataler, buffers, maxMessage int) (a, b *end) {
 	newEnd := func() *end {
 		w := Window{Now: buffers, Most: buffers, Least: min(buffers, MinCredits), Unit: 1}
@@ -60,7 +62,7 @@ func newPair(t fataler, buffers, maxMessage int) (a, b *end) {
 	return a, b
 }
 
-// post posts what is due.
+// post posts the requests that are due.
 func (e *end) post() {
 	var wr rdmap.WorkRequest
 	for e.tx.Next(&wr) {
@@ -94,7 +96,7 @@ func (e *end) transmit() bool {
 	return true
 }
 
-// describe gives a message in words: its kind, its length where it has one, +FIN and the credits.
+// describe describes a message: its kind, its length if it has one, +FIN and the credits.
 func describe(m []byte) string {
 	h, body, err := ParseHeader(m)
 	if err != nil {
@@ -128,8 +130,8 @@ func (e *end) complete(n int) {
 	e.tx.Completed(done)
 }
 
-// takeBack ends the long Write under way as a driver does whose deadline has passed. It returns how
-// many bytes go out.
+// takeBack ends the long Write under way, as a driver does when the Write's deadline has passed. It
+// returns how many bytes go out.
 func (e *end) takeBack() int {
 	e.tx.GiveUp()
 	var done []rdmap.Completion
@@ -143,7 +145,7 @@ func (e *end) takeBack() int {
 	}
 	e.tx.Completed(done)
 	if _, owns := e.tx.Write(); owns {
-		for i := range e.queue { // what is posted goes out from copies
+		for i := range e.queue { // the posted requests go out from copies
 			e.queue[i].Data = bytes.Clone(e.queue[i].Data)
 		}
 		e.tx.Detached()
@@ -151,7 +153,7 @@ func (e *end) takeBack() int {
 	return e.tx.End()
 }
 
-// receive lets the oldest packet of the peer's arrive.
+// receive delivers the peer's oldest packet.
 func (e *end) receive() (ok bool, err error) {
 	if len(e.peer.wire) == 0 {
 		return false, nil
@@ -177,7 +179,7 @@ func (e *end) receive() (ok bool, err error) {
 	return true, e.carryOut(a, p.data[n:])
 }
 
-// carryOut does what an Arrival asks for.
+// carryOut does what an Arrival requires.
 func (e *end) carryOut(a Arrival, body []byte) error {
 	e.t.Helper()
 	freed := 1
@@ -225,7 +227,7 @@ func (e *end) carryOut(a Arrival, body []byte) error {
 // freed notes that a buffer that held data is free again.
 func (e *end) freed() { e.tx.Freed(e.w.HandBack(e.w.Change(e.room)), e.w.Now, false) }
 
-// read reads what has come.
+// read reads all data that has arrived.
 func (e *end) read() {
 	for len(e.unread) > 0 {
 		e.got = append(e.got, e.unread[0]...)
@@ -235,7 +237,7 @@ func (e *end) read() {
 	}
 }
 
-// run lets everything happen that can, the programs' Writes and Reads aside.
+// run lets everything happen that can happen without a further Write or Read of the programs.
 func run(t fataler, ends ...*end) {
 	t.Helper()
 	for again := true; again; {
@@ -263,7 +265,7 @@ func run(t fataler, ends ...*end) {
 	}
 }
 
-// wantOut compares what an end has sent since the last call.
+// wantOut checks which messages an end has sent since the last call.
 func (e *end) wantOut(t *testing.T, want ...string) {
 	t.Helper()
 	if got := strings.Join(e.out, ", "); got != strings.Join(want, ", ") {
@@ -272,7 +274,7 @@ func (e *end) wantOut(t *testing.T, want ...string) {
 	e.out = nil
 }
 
-// pattern returns n bytes that show where they belong.
+// pattern returns n bytes whose values show their places.
 func pattern(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {

@@ -8,18 +8,18 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A program writes to one end and reads from it, as Write and Read of a connection do. What it has
-// written, less what was taken back, is what the peer's program must read.
+// A program writes to one end and reads from it, as Write and Read of a connection do. The peer's
+// program must read the bytes that it has written, except those that were taken back.
 type program struct {
 	*end
-	written []byte // what Writes have reported
+	written []byte // the bytes that Writes have reported as written
 	offset  byte   // of the next byte to be written
-	short   []byte // what a short Write under way has not copied
+	short   []byte // the part of a short Write under way that is not copied yet
 	long    []byte // the long Write under way
 	most    int    // messages that a short Write may fill before the first is posted
 }
 
-// make returns the next n bytes of the program's.
+// make returns the next n bytes that the program writes.
 func (p *program) make(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -46,7 +46,7 @@ func (p *program) begin(t *rapid.T) {
 
 func (p *program) closed() bool { return p.tx.closed }
 
-// goOn is what a Write does when it is woken.
+// goOn continues the Write under way, as a Write does when it is woken.
 func (p *program) goOn() {
 	if p.short != nil {
 		n := p.tx.Append(p.short, p.most)
@@ -78,7 +78,7 @@ func (p *program) deadline() {
 		long := p.long
 		n := p.takeBack()
 		p.endLong(n)
-		for i := range long { // it is the caller's again
+		for i := range long { // its memory is the caller's again
 			long[i] = 0xee
 		}
 	}
@@ -89,7 +89,7 @@ func (p *program) wait(t *rapid.T) {
 	switch {
 	case p.want == nil && len(p.unread) == 0:
 		p.want = make([]byte, rapid.IntRange(1, 500).Draw(t, "want"))
-	case p.lent != nil && p.want != nil: // what still comes goes to other memory
+	case p.lent != nil && p.want != nil: // data that still arrives goes to other memory
 		p.lent, p.want = bytes.Clone(p.lent), nil
 	default:
 		p.want = nil
@@ -97,8 +97,8 @@ func (p *program) wait(t *rapid.T) {
 }
 
 // TestSameBytes: whatever the programs do, and whenever messages are sent, arrive and complete, the
-// bytes read are those written, credits are neither invented nor negative, and nothing stands still
-// while both programs read.
+// bytes read are the bytes written, credits are neither invented nor negative, and the stream never
+// stalls while both programs read.
 func TestSameBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := newPair(t, rapid.IntRange(MinCredits, 12).Draw(t, "buffers"), 40)
@@ -179,7 +179,7 @@ func check(t *rapid.T, p *program) {
 	}
 }
 
-// settle lets both programs read until nothing moves, and wants their Writes to be over then.
+// settle lets both programs read until nothing moves. Their Writes must be over then.
 func settle(t *rapid.T, both []*program) {
 	for range 1000 {
 		run(t, both[0].end, both[1].end)
@@ -197,7 +197,7 @@ func settle(t *rapid.T, both []*program) {
 	t.Fatalf("a standstill: %+v\n%+v", both[0].tx, both[1].tx)
 }
 
-// common returns how many bytes a and b have in common at the beginning.
+// common returns the length of the longest common prefix of a and b.
 func common(a, b []byte) (n int) {
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++

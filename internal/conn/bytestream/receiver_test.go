@@ -8,8 +8,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// TestReceiverRules: what the peer may send after what. Of each script all but the last message is
-// in order.
+// TestReceiverRules: which messages the peer may send in which order. In each script, all messages
+// but the last follow the rules.
 func TestReceiverRules(t *testing.T) {
 	const (
 		data, fin, offer, grant = "\x00\x00\x00\x00x", "\x00\x01\x00\x00", "\x01\x00\x00\x00\x00\x00\x00\x64", "\x02\x00\x00\x001234567812341234"
@@ -89,8 +89,9 @@ func TestReceiverRules(t *testing.T) {
 	}
 }
 
-// TestReceiverCountsCredits: a message without a credit is an error, whatever it is, but for the
-// two that use none. The peer has as many credits as the Sender has given back, and no more.
+// TestReceiverCountsCredits: a message of any kind that arrives without a credit is an error,
+// except the two kinds that use none. The peer has as many credits as the Sender has given back,
+// and no more.
 func TestReceiverCountsCredits(t *testing.T) {
 	const (
 		data, fin, offer, grant = "\x00\x00\x00\x00x", "\x00\x01\x00\x00", "\x01\x00\x00\x00\x00\x00\x00\x64", "\x02\x00\x00\x001234567812341234"
@@ -133,7 +134,7 @@ func TestReceiverCountsCredits(t *testing.T) {
 	}
 }
 
-// TestReceiverArrival: what a message means.
+// TestReceiverArrival: the Arrival of each message.
 func TestReceiverArrival(t *testing.T) {
 	for _, tt := range []struct {
 		m    string
@@ -156,8 +157,8 @@ func TestReceiverArrival(t *testing.T) {
 	}
 }
 
-// TestReceiverCountsWhatIsPlaced: only what fills the grant from its first byte on, without a gap,
-// and under its STag.
+// TestReceiverCountsWhatIsPlaced: only bytes that fill the grant from its first byte on, without a
+// gap and under its STag, count as placed.
 func TestReceiverCountsWhatIsPlaced(t *testing.T) {
 	r := NewReceiver(1)
 	r.Answer(rdmap.Handle{STag: 7, TO: 100, Len: 50})
@@ -172,8 +173,8 @@ func TestReceiverCountsWhatIsPlaced(t *testing.T) {
 	}
 }
 
-// TestWindow: it shrinks while there is too little memory, down to the allowance, and grows up to
-// its first size.
+// TestWindow: the window shrinks while there is too little memory, down to the allowance, and grows
+// again up to its first size.
 func TestWindow(t *testing.T) {
 	w := Window{Now: 10, Most: 10, Least: 8, Unit: 100}
 	for i, tt := range []struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// over wants the long Write of a to be over and returns how many bytes went out.
+// over checks that the long Write of a is over, and returns how many bytes went out.
 func over(t *testing.T, a *end) int {
 	t.Helper()
 	if over, owns := a.tx.Write(); !over || owns {
@@ -39,8 +39,8 @@ func TestRendezvous(t *testing.T) {
 	}
 }
 
-// TestRendezvousInParts: a Read of less gets what it has memory for; the rest is offered again, if
-// that was worth it.
+// TestRendezvousInParts: a Read of fewer bytes than were offered gets as many as its memory holds.
+// The rest is offered again if the grant was not shorter than the crossover.
 func TestRendezvousInParts(t *testing.T) {
 	for _, crossover := range []int{300, 301} {
 		a, b := newPair(t, 32, 104)
@@ -69,8 +69,8 @@ func TestRendezvousInParts(t *testing.T) {
 	}
 }
 
-// TestNextOfferWaitsForTheLast: no second offer, and no data, while memory of the first may have to
-// be taken back.
+// TestNextOfferWaitsForTheLast: an end sends no second offer and no data while memory of the first
+// offer may have to be taken back.
 func TestNextOfferWaitsForTheLast(t *testing.T) {
 	a, b := newPair(t, 32, 104)
 	b.want = make([]byte, 300)
@@ -96,7 +96,7 @@ func TestNextOfferWaitsForTheLast(t *testing.T) {
 	}
 }
 
-// TestRefused: without a Read that waits a Write goes as data, behind the short ones before it.
+// TestRefused: if no Read waits, a long Write goes as data, behind the short Writes before it.
 func TestRefused(t *testing.T) {
 	a, b := newPair(t, 32, 104)
 	a.tx.Append([]byte("ab"), 1)
@@ -126,8 +126,9 @@ func TestGrantOfMore(t *testing.T) {
 	a.wantOut(t, "offer 200", "write 200 at 7", "done 200")
 }
 
-// TestTakeBackOffer: where a Write is taken back at each moment of its rendezvous, what the peer
-// hears then, and how many bytes go out. steps are requests that TCP has taken.
+// TestTakeBackOffer: a Write is taken back at each moment of its rendezvous. The test checks which
+// messages the peer gets then, and how many bytes go out. steps is the number of requests that TCP
+// has taken.
 func TestTakeBackOffer(t *testing.T) {
 	for _, tt := range []struct {
 		desc    string
@@ -183,7 +184,7 @@ func TestTakeBackOffer(t *testing.T) {
 				t.Errorf("%d credits behind %d messages", a.tx.credits, uses)
 			}
 			placed := tt.n
-			if tt.granted { // a done of all was posted
+			if tt.granted { // a done of all bytes was posted
 				placed = 2 * piece
 			}
 			if n := a.tx.Counts().Placed; n != uint64(placed) {
@@ -193,8 +194,8 @@ func TestTakeBackOffer(t *testing.T) {
 	}
 }
 
-// TestEndOfOfferWaitsForCredits: short Writes and the end wait behind the done of an offer that was
-// taken back, which waits for a credit; a cancel waits for none.
+// TestEndOfOfferWaitsForCredits: the done of an offer that was taken back waits for a credit, and
+// short Writes and the end of the stream wait behind it. A cancel waits for no credit.
 func TestEndOfOfferWaitsForCredits(t *testing.T) {
 	a, _ := newPair(t, 8, 104)
 	a.tx.Post(pattern(2*piece), 1000)
@@ -225,8 +226,8 @@ func TestEndOfOfferWaitsForCredits(t *testing.T) {
 	a.wantOut(t, "done 1048576", "data 0 FIN")
 }
 
-// TestGrantBehindACancel: a grant may cross the cancel of its offer, once. Without a cancel none
-// comes unasked.
+// TestGrantBehindACancel: a grant may cross the cancel of its offer, once. Any other grant without
+// an offer is an error.
 func TestGrantBehindACancel(t *testing.T) {
 	h := rdmap.Handle{STag: 1, Len: 100}
 	a, _ := newPair(t, 8, 104)
@@ -250,7 +251,7 @@ func TestGrantBehindACancel(t *testing.T) {
 	}
 }
 
-// TestFinishInAnOffer: the end of the stream comes behind that of the offer.
+// TestFinishInAnOffer: the end of the stream comes behind the end of the offer.
 func TestFinishInAnOffer(t *testing.T) {
 	a, b := newPair(t, 8, 104)
 	a.tx.Post(pattern(200), 100)
@@ -266,7 +267,7 @@ func TestFinishInAnOffer(t *testing.T) {
 	a.wantOut(t, "offer 200", "cancel", "data 0 FIN")
 }
 
-// TestPlainWritesAfterATakeBack: an end that has taken an offer back makes no more.
+// TestPlainWritesAfterATakeBack: an end that has taken an offer back makes no more offers.
 func TestPlainWritesAfterATakeBack(t *testing.T) {
 	a, b := newPair(t, 8, 104)
 	a.tx.Post(pattern(200), 100)

@@ -27,7 +27,7 @@ func TestShortWritesCombine(t *testing.T) {
 }
 
 // TestWritesFillMessages: Writes in a burst fill several messages. The messages end where they are
-// full, not where a Write ends, and the last one has the end of the stream.
+// full, not where a Write ends, and the last one carries the end of the stream.
 func TestWritesFillMessages(t *testing.T) {
 	a, b := newPair(t, 8, 104)
 	data := pattern(350)
@@ -145,7 +145,7 @@ func TestCreditsAreWorthAMessage(t *testing.T) {
 }
 
 // TestControlCreditsGoBackSoon: two buffers that held control messages are worth a message, because
-// the peer has no more credits for such messages than that.
+// the peer has no more than two credits for such messages.
 func TestControlCreditsGoBackSoon(t *testing.T) {
 	a, _ := newPair(t, 32, 104)
 	a.tx.Freed(1, 32, true)
@@ -161,7 +161,7 @@ func TestControlCreditsGoBackSoon(t *testing.T) {
 	}
 }
 
-// TestCreditsOfASmallerWindow: half of the window as it is now.
+// TestCreditsOfASmallerWindow: credits are worth a message when half of the present window is owed.
 func TestCreditsOfASmallerWindow(t *testing.T) {
 	a, _ := newPair(t, 32, 104)
 	a.tx.Freed(4, 32, false)
@@ -174,7 +174,7 @@ func TestCreditsOfASmallerWindow(t *testing.T) {
 	}
 }
 
-// TestTooManyCredits: the peer may give back what was used and not one more.
+// TestTooManyCredits: the peer may give back as many credits as were used, and not one more.
 func TestTooManyCredits(t *testing.T) {
 	a, _ := newPair(t, 8, 104)
 	if err := a.tx.Credit(1); !errors.Is(err, ErrStream) {
@@ -188,8 +188,8 @@ func TestTooManyCredits(t *testing.T) {
 	}
 }
 
-// TestEnd: the end goes with the last data, or alone without a credit, once, and behind the Write
-// under way.
+// TestEnd: the end of the stream goes once, behind the Write under way, with the last data or alone
+// without a credit.
 func TestEnd(t *testing.T) {
 	a, b := newPair(t, 4, 104)
 	a.tx.Append(pattern(3), 1)
@@ -222,7 +222,7 @@ func TestEnd(t *testing.T) {
 	a.wantOut(t, "data 0 FIN")
 }
 
-// TestFinishStopsALongWrite: what has not been given out stays.
+// TestFinishStopsALongWrite: bytes that are not posted when Finish is called are not sent.
 func TestFinishStopsALongWrite(t *testing.T) {
 	a, b := newPair(t, 4, 104)
 	a.tx.Post(pattern(1000), 0)
@@ -238,8 +238,8 @@ func TestFinishStopsALongWrite(t *testing.T) {
 	a.wantOut(t, "data 100", "data 100", "data 0 FIN")
 }
 
-// TestFullSendQueue: what the queue pair does not take comes again after the next Completed,
-// unchanged.
+// TestFullSendQueue: a request that the queue pair does not take comes again, unchanged, after the
+// next Completed.
 func TestFullSendQueue(t *testing.T) {
 	a, _ := newPair(t, 8, 104)
 	a.tx.Append(pattern(5), 1)
@@ -287,12 +287,12 @@ func TestSlotsRunOut(t *testing.T) {
 	}
 }
 
-// TestTakeBackData: a Write that is taken back gets the credits of its messages back, those in
-// front of it included that they carried, and counts what has gone out.
+// TestTakeBackData: a Write that is taken back gets the credits of its messages back, owes again
+// the credits that these messages were to carry, and counts the bytes that have gone out.
 func TestTakeBackData(t *testing.T) {
 	for sent := range 5 {
 		a, _ := newPair(t, 8, 104)
-		a.tx.Freed(3, 8, false) // which the first message carries
+		a.tx.Freed(3, 8, false) // the first message carries these credits
 		a.tx.Post(pattern(1000), 0)
 		a.post()
 		for range sent {
@@ -313,8 +313,8 @@ func TestTakeBackData(t *testing.T) {
 	}
 }
 
-// TestTakeBackControlCredits: credits of control messages that a message has not carried after all
-// are due soon again.
+// TestTakeBackControlCredits: credits of control messages are due soon again if the message that
+// was to carry them is taken back.
 func TestTakeBackControlCredits(t *testing.T) {
 	a, _ := newPair(t, 32, 104)
 	a.tx.Post(pattern(100), 0)

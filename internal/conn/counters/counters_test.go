@@ -41,7 +41,7 @@ func changed() int {
 }
 
 // TestTotalsOfQuietConnections: Totals looks only at the connections that have counted since the
-// last one, and needs no memory for it.
+// last call, and allocates nothing.
 func TestTotalsOfQuietConnections(t *testing.T) {
 	before, _, _, _ := Totals()
 	all := enlist(t, 3*atOnce)
@@ -79,8 +79,8 @@ func TestTotalsOfQuietConnections(t *testing.T) {
 	}
 }
 
-// TestTotalsExact: the sums miss nothing and have nothing twice while connections begin, count and
-// end, and somebody asks for the Totals all the time. No sum ever decreases.
+// TestTotalsExact: the sums miss nothing and count nothing twice while connections begin, count and
+// end, and another goroutine calls Totals all the time. No sum ever decreases.
 func TestTotalsExact(t *testing.T) {
 	const workers, rounds, adds = 4, 20, 200
 	before, begun, open, failed := Totals()
@@ -106,7 +106,7 @@ func TestTotalsExact(t *testing.T) {
 				var c Counters
 				c.Enlist(nil)
 				var late sync.WaitGroup
-				late.Go(func() { // a Read, which may be behind the end
+				late.Go(func() { // a Read, which may count after the end
 					for range adds {
 						c.Add(Copied, 3)
 					}
@@ -140,8 +140,8 @@ func TestTotalsExact(t *testing.T) {
 	}
 }
 
-// BenchmarkTotals has connections of which none has counted since the last call, and of which all
-// have. The time of these counts is in it.
+// BenchmarkTotals calls Totals with connections of which none has counted since the last call, or
+// all have. The result includes the time of these counts.
 func BenchmarkTotals(b *testing.B) {
 	for _, n := range []int{0, 1000, 4000} {
 		b.Run(fmt.Sprintf("quiet=%d", n), func(b *testing.B) {
@@ -166,7 +166,7 @@ func BenchmarkTotals(b *testing.B) {
 	}
 }
 
-// BenchmarkAdd is what the way of the data pays for one count.
+// BenchmarkAdd measures what one count costs on the data path.
 func BenchmarkAdd(b *testing.B) {
 	c := enlist(b, 1)[0]
 	for b.Loop() {

@@ -11,8 +11,8 @@ import (
 	"github.com/rddp/rddp/toe/rnic"
 )
 
-// TestReadAtClose: a Read that comes to the Engine after the program has called Close finds that,
-// and not an end of the peer's bytes. After CloseRead it finds such an end.
+// TestReadAtClose: a Read that reaches the Engine after the program has called Close returns
+// net.ErrClosed, not io.EOF. After CloseRead it returns io.EOF.
 func TestReadAtClose(t *testing.T) {
 	e := New(Config{Device: lostDevice{}, RecvDepth: 4, RecvSize: 512, SendDepth: 2, SendSize: 512})
 	qp := newLostQP()
@@ -49,8 +49,8 @@ func (q *endingQP) PostReceive(id uint64, to ...rnic.Segment) error {
 }
 
 // TestUnreadAtTheEnd: the connection ends while a Read gives its buffer back to the device. The
-// messages behind that one are still there for the next Reads, and then the end, whoever sees it
-// first: the Read, or the Wait for completions.
+// next Reads still get the messages behind that buffer, and then the end, whether the Read or the
+// Wait for completions sees the end first.
 func TestUnreadAtTheEnd(t *testing.T) {
 	broken := errors.New("the device has failed")
 	for _, tt := range []struct {

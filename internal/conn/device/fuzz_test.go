@@ -6,7 +6,7 @@ import (
 	"github.com/rddp/rddp/toe/rnic"
 )
 
-// FuzzMachine has a peer send anything. No buffer is lost, and none is used twice.
+// FuzzMachine: whatever a peer sends, no buffer is lost and none is used twice.
 func FuzzMachine(f *testing.F) {
 	for _, s := range []string{
 		"\x05\x00\x00\x00\x00x", "\x04\x00\x00\x00\x01\x05\x00\x00\x00\x00y\x04\x00\x01\x00\x00", "\x08\x01\x00\x00\x00\x00\x00\x10\x00\x04\x04\x00\x00\x00",

@@ -16,21 +16,21 @@ import (
 )
 
 // An end is one end of a connection under test: a machine and its memory. The queue pair is made of
-// lists, and step moves one thing at a time.
+// lists; post, complete and arrive move one thing at a time.
 type end struct {
 	t      *testing.T
 	m      *machine
 	memory []byte
 	peer   *end
 
-	posted   []action // Sends, Reads and Writes whose completion is to come
+	posted   []action // Sends, Reads and Writes that have not completed
 	receives []action
 	wire     [][]byte // messages on their way to the peer
 }
 
 var small = layout{receives: 8 + bytestream.ExtraBuffers, receiveLen: 512, sends: 2, sendLen: 512}
 
-// newEnds returns two ends that are connected. dials is the one that dials, of an RNIC.
+// newEnds returns two connected ends on RNICs. dials is the end that dials.
 func newEnds(t *testing.T) (dials, accepts *end) {
 	ends := [2]*end{}
 	for i := range ends {
@@ -47,7 +47,7 @@ func newEnds(t *testing.T) (dials, accepts *end) {
 	return ends[0], ends[1]
 }
 
-// post posts one thing, if there is one.
+// post posts the next action, if there is one.
 func (e *end) post() bool {
 	a, ok := e.m.next(e.memory)
 	switch {
@@ -63,8 +63,8 @@ func (e *end) post() bool {
 	return true
 }
 
-// complete completes the oldest thing that is posted. A Read is complete when all before it has
-// arrived.
+// complete completes the oldest action that is posted. A Read completes when everything before it
+// has arrived.
 func (e *end) complete() bool {
 	if len(e.posted) == 0 || e.posted[0].op == postFlush && len(e.wire) > 0 {
 		return false
@@ -75,7 +75,7 @@ func (e *end) complete() bool {
 	return true
 }
 
-// arrive has one message arrive at e.
+// arrive delivers one message to e.
 func (e *end) arrive() bool {
 	if len(e.peer.wire) == 0 {
 		return false
@@ -96,7 +96,7 @@ func (e *end) receive(b []byte) {
 	e.m.completed(&rnic.Completion{ID: a.id, Op: rnic.OpReceive, Len: len(b)}, e.memory)
 }
 
-// settle moves everything that moves.
+// settle moves everything until nothing moves any more.
 func settle(ends ...*end) {
 	for moved := true; moved; {
 		moved = false
@@ -106,7 +106,7 @@ func settle(ends ...*end) {
 	}
 }
 
-// write writes what goes out now.
+// write writes as much of p as can go out now.
 func (e *end) write(p []byte) (n int) {
 	e.t.Helper()
 	if err := e.m.mayWrite(); err != nil {
@@ -119,7 +119,7 @@ func (e *end) write(p []byte) (n int) {
 	return e.m.tx.End()
 }
 
-// wantNothing wants no data, and no end.
+// wantNothing checks that Read would find neither data nor an end.
 func (e *end) wantNothing() {
 	e.t.Helper()
 	if n, ok, err := e.m.read(make([]byte, 1), nil); ok {
@@ -136,8 +136,8 @@ func (e *end) wantRead(want string, wantErr error) {
 	}
 }
 
-// The end that accepts on an RNIC sends nothing before it has received something, and the other one
-// begins with a message.
+// On an RNIC, the end that accepts sends nothing before it has received something, and the end that
+// dials begins with a message.
 func TestMachineWaitsForMessage(t *testing.T) {
 	dials, accepts := newEnds(t)
 	if n := accepts.write([]byte("early")); n != 0 {
@@ -208,7 +208,7 @@ func TestMachineStream(t *testing.T) {
 	}
 }
 
-// Short messages that nobody reads share a buffer, so the peer gets its credits back.
+// Short messages that are not read yet share a buffer, so the peer gets its credits back.
 func TestMachineJoinsShortMessages(t *testing.T) {
 	dials, accepts := newEnds(t)
 	want := ""
@@ -257,7 +257,8 @@ func TestMachineClose(t *testing.T) {
 	}
 }
 
-// Data that is unread at Close, or that CloseRead has thrown away, is lost: there is no end then.
+// Data that is unread at Close, or that CloseRead has discarded, is lost, and Close ends the
+// connection without an orderly end.
 func TestMachineCloseLosesData(t *testing.T) {
 	for _, early := range []bool{false, true} {
 		dials, accepts := newEnds(t)
@@ -272,7 +273,7 @@ func TestMachineCloseLosesData(t *testing.T) {
 	}
 }
 
-// What a peer sends that breaks the rules of the byte stream ends the connection.
+// A message that breaks the rules of the byte stream ends the connection.
 func TestMachineHostilePeer(t *testing.T) {
 	for _, tt := range []struct {
 		desc     string
@@ -302,7 +303,7 @@ func TestMachineHostilePeer(t *testing.T) {
 	}
 }
 
-// Why a connection is over depends on what had come before the disconnect.
+// The reason why a connection has ended depends on what had arrived before the disconnect.
 func TestMachineDisconnected(t *testing.T) {
 	boom := errors.New("boom")
 	for _, tt := range []struct {
@@ -333,7 +334,8 @@ func TestMachineDisconnected(t *testing.T) {
 	}
 }
 
-// What a kill throws away is not the end of the stream, which may have arrived behind it.
+// If a kill discards data, the next Read returns the reason of the kill, even if the end of the
+// stream has arrived behind the data.
 func TestMachineKilled(t *testing.T) {
 	boom := errors.New("boom")
 	for _, unread := range []bool{true, false} {
@@ -351,8 +353,8 @@ func TestMachineKilled(t *testing.T) {
 	}
 }
 
-// In message mode, too, a Read returns why the connection has ended, and not that of the queue pair
-// that ends behind it.
+// In message mode, too, a Read returns the reason why the connection has ended, and not the error
+// of the queue pair, which ends after it.
 func TestMachineMessagesFail(t *testing.T) {
 	boom := errors.New("boom")
 	m := newMachine(small)
@@ -364,8 +366,8 @@ func TestMachineMessagesFail(t *testing.T) {
 	}
 }
 
-// A work request that has failed ends the connection. One that was flushed says nothing: why comes
-// behind it.
+// A work request that has failed ends the connection. One that was flushed does not: the reason
+// follows it.
 func TestMachineFailedWork(t *testing.T) {
 	for _, f := range []rdmap.Status{rdmap.StatusGeneral, rdmap.StatusRemoteAccess, rdmap.StatusFlushed} {
 		_, e := newEnds(t)

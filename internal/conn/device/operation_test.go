@@ -16,8 +16,8 @@ import (
 	"github.com/rddp/rddp/toe/rnic"
 )
 
-// A lostDevice has a Region for operations whose memory somebody is about to look at when the
-// connection ends.
+// A lostDevice returns operations as the Region for operations, so a test learns when the Engine
+// uses or closes it.
 type lostDevice struct {
 	rnic.Device
 	operations *lostRegion
@@ -65,8 +65,8 @@ func (q lostQP) Wait(context.Context, []rnic.Completion) (int, error) {
 }
 
 // TestOperationAtTheEnd: the connection ends while a Write copies its bytes to the registered
-// memory. The memory stays until they are copied. A device's is none of Go's heap, so a copy to
-// memory that has gone would end the process.
+// memory. The memory stays until they are copied. A device's memory is not on Go's heap, so a copy
+// to memory that is gone would crash the process.
 func TestOperationAtTheEnd(t *testing.T) {
 	lost := errors.New("lost")
 	region := &lostRegion{b: make([]byte, opSlots*opSlotLen)}
@@ -117,8 +117,8 @@ func (q failingQP) Wait(ctx context.Context, dst []rnic.Completion) (int, error)
 	}
 }
 
-// TestOperationFails: with the first work request that has failed the connection is over, and a
-// Read that waits returns, also if the device says nothing of the end.
+// TestOperationFails: the first work request that fails ends the connection, and a Read that waits
+// returns, even if the device does not report an end.
 func TestOperationFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := New(Config{Device: lostDevice{operations: &lostRegion{b: make([]byte, opSlots*opSlotLen)}}, RecvDepth: 4, RecvSize: 512, SendDepth: 2, SendSize: 512})

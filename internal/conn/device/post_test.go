@@ -10,8 +10,8 @@ import (
 	"github.com/rddp/rddp/toe/rnic"
 )
 
-// somePosts returns posts with one of each operation, all with the ID of their place, and their
-// queue.
+// somePosts returns posts with one post for each of ops, whose ID is its index, and their
+// completion queue.
 func somePosts(t *testing.T, ops ...rnic.Op) (*posts, *rdmap.CompletionQueue) {
 	t.Helper()
 	cq := rdmap.NewCompletionQueue(len(ops))
@@ -44,8 +44,8 @@ func giveAll(s *posts) (n int) {
 	return n
 }
 
-// TestPostsCompleteInOrder: what a device completes out of order is told in the order of the posts,
-// once.
+// TestPostsCompleteInOrder: posts that a device completes out of order are reported in their order,
+// once each.
 func TestPostsCompleteInOrder(t *testing.T) {
 	s, cq := somePosts(t, rnic.OpRead, rnic.OpWrite, rnic.OpRead, rnic.OpWrite)
 	if n := giveAll(s); n != 4 {
@@ -90,7 +90,7 @@ func TestPostsDoneTwice(t *testing.T) {
 	}
 }
 
-// TestPostsFence: a fence holds back what comes behind it until the Reads before it are done.
+// TestPostsFence: a fence holds back the posts behind it until the Reads before it are done.
 func TestPostsFence(t *testing.T) {
 	s, _ := somePosts(t, rnic.OpRead, rnic.OpWrite, rnic.OpWrite, rnic.OpWrite)
 	s.ring.At(2).fence = true
@@ -108,8 +108,8 @@ func TestPostsFence(t *testing.T) {
 	}
 }
 
-// TestPostsFlush: each post has one Completion, with the reason, whatever the device has said of
-// it.
+// TestPostsFlush: each post gets one Completion, with the reason, whatever the device has reported
+// about it.
 func TestPostsFlush(t *testing.T) {
 	s, cq := somePosts(t, rnic.OpRead, rnic.OpWrite, rnic.OpWrite, rnic.OpWrite)
 	s.ring.At(3).unsignaled = true
@@ -136,7 +136,8 @@ func TestPostsFlush(t *testing.T) {
 	}
 }
 
-// TestPostsStatus: a post that has failed says as what, and its Completion has no length.
+// TestPostsStatus: the Completion of a post that has failed has the status of its error, and no
+// length.
 func TestPostsStatus(t *testing.T) {
 	for want := rdmap.StatusLocalLength; want <= rdmap.StatusGeneral; want++ {
 		s, cq := somePosts(t, rnic.OpWrite)
@@ -192,8 +193,8 @@ func TestMachineHeld(t *testing.T) {
 	accepts.wantRead("behind", nil)
 }
 
-// TestMachineClosesBehindPosts: without a Read of its own, a Close waits for the program's Work
-// Requests.
+// TestMachineClosesBehindPosts: in message mode on an RNIC, where Close posts no Read of its own,
+// it waits for the program's Work Requests.
 func TestMachineClosesBehindPosts(t *testing.T) {
 	m := newMachine(small)
 	m.begin(peerConfig{messages: true, isRNIC: true})

@@ -12,8 +12,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// idleDriver returns a driver over s that is not started: the test calls its methods itself.
-// cq is that of both queues.
+// idleDriver returns a driver over s that is not started: the test calls its methods itself. cq is
+// the completion queue of both.
 func idleDriver(s *script) (p *Driver, qp *rdmap.QP, cq *rdmap.CompletionQueue) {
 	cq = rdmap.NewCompletionQueue(256)
 	qp = rdmap.NewQP(rdmap.Config{QPNum: 1, Domain: new(ddp.Domain), IRD: 2, ORD: 2, SendCQ: cq, RecvCQ: cq})

@@ -14,7 +14,7 @@ import (
 )
 
 // TestSegmentsWithoutPayload: the first segments of a message have no payload, so those that follow
-// have the Message Offset 0 as well. They all belong to one message, which gets one buffer, also if
+// have the Message Offset 0 as well. They all belong to one message, which gets one buffer, even if
 // there is room for no other.
 func TestSegmentsWithoutPayload(t *testing.T) {
 	for _, depth := range []int{1, 8} {

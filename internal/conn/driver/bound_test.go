@@ -18,8 +18,8 @@ func (s *deadlineStream) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-// TestInterruptKeepsTheBound: an interrupt ends with resume, and how long receiving may go on then
-// is what was set last, before the interrupt or during it.
+// TestInterruptKeepsTheBound: resume ends an interrupt and restores the deadline that was set last,
+// before the interrupt or during it.
 func TestInterruptKeepsTheBound(t *testing.T) {
 	var s deadlineStream
 	b := readBound{stream: &s}

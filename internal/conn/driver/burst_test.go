@@ -6,7 +6,7 @@ import (
 )
 
 // TestBurst: the fourth call that begins within burstGap of the one before it is quick, and so are
-// the next ones, until one is late or an answer. After such a burst the next one is expected.
+// the next calls, until one is late or is an answer. After such a burst, another burst is expected.
 func TestBurst(t *testing.T) {
 	var b burst
 	for i, tt := range []struct {

@@ -55,9 +55,9 @@ func (in *lockedDelivery) placingState() placingState {
 	return in.delivery.placing.state
 }
 
-// TestNotes: each Read gets the Completion of the message that it begins, also if another Read
-// begins the next message before it returns, or if Close comes while the message is being placed in
-// its memory.
+// TestNotes: each Read gets the Completion of the message that it begins, even if another Read
+// begins the next message before it returns, or Close is called while the message is being placed
+// in its memory.
 func TestNotes(t *testing.T) {
 	in := newDelivery(8, 512)
 	var notes [4]rdmap.Completion

@@ -13,7 +13,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// arrives has a message of data arrive, in one segment or in two.
+// arrives delivers a message of data, in one segment or in two.
 //
 // +checklocksignore: framed never changes
 func (in *lockedDelivery) arrives(t *testing.T, data string, segments int) {
@@ -35,9 +35,9 @@ func (in *lockedDelivery) arrives(t *testing.T, data string, segments int) {
 	}
 }
 
-// TestNothingAfterDiscard: while a Read waits, another goroutine calls Close or CloseRead. What
-// arrives after that is thrown away, so the Read must get none of it, or there would be a gap in
-// what it returns. What the Read has got before stays its own.
+// TestNothingAfterDiscard: while a Read waits, another goroutine calls Close or CloseRead. Data
+// that arrives after that is discarded, so the Read must get none of it, or the data that it
+// returns would have a gap. The Read keeps what it got before.
 func TestNothingAfterDiscard(t *testing.T) {
 	for _, framed := range []bool{true, false} {
 		for _, ending := range []struct {
@@ -48,7 +48,7 @@ func TestNothingAfterDiscard(t *testing.T) {
 				desc          string
 				before, after func(t *testing.T, in *lockedDelivery)
 				want          string
-				lost          bool // the peer's data is thrown away, and Close must say so
+				lost          bool // the peer's data is discarded, and Close must report that
 			}{
 				{desc: "nothing arrives"},
 				{desc: "one message after it", after: func(t *testing.T, in *lockedDelivery) { in.arrives(t, "late", 1) }, lost: true},
@@ -91,8 +91,8 @@ func TestNothingAfterDiscard(t *testing.T) {
 	}
 }
 
-// TestNothingLentAfterDiscard is the same for a long Write of the peer, which the peer has offered
-// before or after.
+// TestNothingLentAfterDiscard checks the same for a long Write that the peer has offered before
+// CloseRead, or offers after it.
 func TestNothingLentAfterDiscard(t *testing.T) {
 	domain := new(ddp.Domain)
 	register := func(p []byte) (*ddp.Region, error) { return domain.Register(p, ddp.RemoteWrite, 1) }
@@ -119,7 +119,7 @@ func TestNothingLentAfterDiscard(t *testing.T) {
 			t.Errorf("the Read gets %d bytes that came after CloseRead", r.n)
 		}
 		if !in.close() {
-			t.Error("the peer's data is thrown away, and nobody knows")
+			t.Error("the peer's data is discarded, and Close does not report it")
 		}
 	}
 }

@@ -94,7 +94,7 @@ func TestDoorbellsWhileRinging(t *testing.T) {
 }
 
 // TestDoorbellsOfAnEndedConnection checks that a connection that has ended leaves no doorbell in a
-// completion queue, which may live longer and be looked at never.
+// completion queue, which may live longer and may never be polled.
 func TestDoorbellsOfAnEndedConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the net, a timer, fires at none of the steps
 		var send, recv Doorbells

@@ -25,8 +25,8 @@ func (s *standing) ReadSegment(l toe.Lender, patience time.Duration) (n int, off
 	return s.Stream.ReadSegment(l, patience)
 }
 
-// TestDriveAfterClose checks that a Read that looked before Close and takes the role after Close
-// does not wait for what Close waits for.
+// TestDriveAfterClose checks that a Read that found no data before Close, and takes the role after
+// Close, does not wait for the peer as Close does.
 func TestDriveAfterClose(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		sa, sb := simtoe.Pair(simtoe.Config{Window: 4096}, simtoe.Config{Window: 4096})
@@ -50,7 +50,7 @@ func TestDriveAfterClose(t *testing.T) {
 			answered <- nil
 		}()
 		p := make([]byte, 8)
-		for range 50 { // until nobody reads
+		for range 50 { // until the receive role is free
 			if _, err := ci.Write(p, nil); err != nil {
 				t.Fatal(err)
 			}

@@ -12,8 +12,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestStandByWaitsForAHolderThatLeaves: the home goroutine is called a moment before the role is
-// given up. It must not take that for a call that is over.
+// TestStandByWaitsForAHolderThatLeaves: the home goroutine is called a moment before the holder
+// gives the role up. It must not take that for an old call.
 func TestStandByWaitsForAHolderThatLeaves(t *testing.T) {
 	var r role
 	r.gate = toe.NewGate(toe.WatchInside)
@@ -37,7 +37,8 @@ func TestStandByWaitsForAHolderThatLeaves(t *testing.T) {
 	}
 }
 
-// TestCloseReplacesCloseWrite: Writes after Close say so, although CloseWrite came before.
+// TestCloseReplacesCloseWrite: Writes after Close return the error of Close, even if CloseWrite was
+// called before.
 func TestCloseReplacesCloseWrite(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		sa, sb := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -55,8 +56,8 @@ func TestCloseReplacesCloseWrite(t *testing.T) {
 	})
 }
 
-// TestTokenWaitsForABorrower: a holder does not pick the token up in front of a borrower that has
-// just come.
+// TestTokenWaitsForABorrower: a holder does not pick up the token before a borrower that has just
+// come.
 func TestTokenWaitsForABorrower(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var k token
@@ -84,7 +85,7 @@ func TestTokenWaitsForABorrower(t *testing.T) {
 	})
 }
 
-// TestBurstGivesItsMemoryBack: the budget has the memory of a burst back when TCP has taken its
+// TestBurstGivesItsMemoryBack: a burst gives its memory back to the budget when TCP has taken its
 // messages.
 func TestBurstGivesItsMemoryBack(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -121,7 +122,8 @@ func TestBurstGivesItsMemoryBack(t *testing.T) {
 	})
 }
 
-// TestCloseInAPause: data that waits in the receive buffer for the next Read is lost by Close.
+// TestCloseInAPause: Close loses data that waits in the receive buffer for the next Read, and
+// reports that.
 func TestCloseInAPause(t *testing.T) {
 	in := newDelivery(4, 100)
 	if in.close() {

@@ -23,7 +23,7 @@ type script struct {
 	out      bytes.Buffer
 }
 
-// ReadSegment takes the buffer back and lends it again, as a stream that waits before each read.
+// ReadSegment takes the buffer back and lends it again, like a stream that waits before each read.
 func (s *script) ReadSegment(l toe.Lender, _ time.Duration) (n int, off uint64, err error) {
 	l.TakeBack()
 	return s.give(l.Lend())
@@ -122,7 +122,7 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
-// frame makes FPDUs of ULPDUs that follow their lengths.
+// frame makes FPDUs of the ULPDUs in in, each of which follows its length.
 func frame(in []byte, markers bool) []byte {
 	var out []byte
 	tx, b := mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: markers}), mpa.NewBatch(512<<10)

@@ -14,8 +14,8 @@ import (
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
-// machineStates are the states from which every pair of events is tried, by the events that lead
-// there: the end and the event.
+// machineStates are the states in which every pair of events is tried. Each of events, which lead
+// to the state, is the name of an end and of an event.
 var machineStates = []struct {
 	name   string
 	events []string
@@ -40,7 +40,7 @@ var machineStates = []struct {
 	{"the peer is gone", []string{"B all arrives", "A a kill", "B all arrives"}},
 }
 
-// eventNamed returns the event of this name.
+// eventNamed returns the event with this name.
 func eventNamed(t *testing.T, name string) machineEvent {
 	t.Helper()
 	for _, ev := range machineEvents {
@@ -65,8 +65,8 @@ func lead(t *testing.T, m *machine, events []string) error {
 }
 
 // TestEveryPairOfEvents tries every event at each end, in every state, and every other event after
-// it, at the same end and at the other one: so each pair comes in both orders. What must hold is
-// checked after each step, and then everything must come to its end.
+// it, at the same end and at the other one. So each pair comes in both orders. The invariants are
+// checked after each step. Then every call must return, and the connection must end.
 func TestEveryPairOfEvents(t *testing.T) {
 	defer collectSeldom()()
 	for _, framed := range []bool{true, false} {
@@ -105,8 +105,8 @@ func TestEveryPairOfEvents(t *testing.T) {
 	}
 }
 
-// collectSeldom has the garbage collector run each time that 256 MB are in use, until restore is
-// called: each run of a machine makes much that is soon forgotten, and little stays.
+// collectSeldom lets the garbage collector run only when 256 MiB are in use, until restore is
+// called. Each run of a machine allocates much, and almost all of it is garbage soon.
 func collectSeldom() (restore func()) {
 	limit, percent := debug.SetMemoryLimit(256<<20), debug.SetGCPercent(-1)
 	return func() {
@@ -161,9 +161,9 @@ func TestRandomEvents(t *testing.T) {
 	}
 }
 
-// randomRuns returns the seed of a random test, and whether run n is to be done: so many are, or a
-// tenth of them under the race detector, or as many as SOAKTIME allows. With RDDP_SEED in the
-// environment, that seed comes again.
+// randomRuns returns the seed of a random test, and a function that reports whether to do run n. It
+// allows the given number of runs, or a tenth of it under the race detector, or as many as SOAKTIME
+// has time for. RDDP_SEED in the environment sets the seed.
 func randomRuns(t *testing.T, runs int) (seed uint64, more func(n int) bool) {
 	t.Helper()
 	seed = rand.Uint64()

@@ -20,12 +20,12 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// This file has a connection of two ends that one goroutine drives: no goroutine runs besides it,
-// no time passes, and everything that happens is an event that the test has chosen. The ends are
-// real Drivers. In place of the calls that wait (Receive, Read, Write, Do, Close, and the goroutine
-// that writes the rest) a machine makes the steps of which those consist, and goes on with what
-// waits when, and only when, that would be woken. So a wake-up that is lost shows as a call that
-// never returns.
+// This file has a connection of two ends that one goroutine drives: no other goroutine runs, no
+// time passes, and everything that happens is an event that the test has chosen. The ends are real
+// Drivers. In place of the code that waits (Receive, Read, Write, Do, Close, and the goroutine that
+// writes the rest), a machine takes the steps of that code, and continues a call that waits when,
+// and only when, the real call would be woken. So a lost wake-up shows as a call that never
+// returns.
 
 // A machineStream is one end of a TCP connection. The test decides when bytes arrive and how many
 // TCP takes.
@@ -36,7 +36,7 @@ type machineStream struct {
 
 	in     []byte // on their way to this end, or arrived
 	off    uint64 // offset of in
-	room   int    // so many bytes TCP takes from this end
+	room   int    // how many bytes TCP takes from this end
 	fin    bool   // the peer's FIN comes behind in
 	shut   bool   // CloseWrite or Close was called
 	closed bool   // Close was called
@@ -74,7 +74,7 @@ func (s *machineStream) Close() error {
 	if s.closed {
 		return net.ErrClosed
 	}
-	if len(s.in) > 0 { // as TCP does, when unread bytes are thrown away
+	if len(s.in) > 0 { // as TCP does when unread bytes are discarded
 		s.peer.reset = true
 	}
 	s.shut, s.closed, s.peer.fin = true, true, true
@@ -133,10 +133,10 @@ type machineEnd struct {
 	got     []byte // what Reads have returned
 
 	write  []byte // of the Write that waits; nil if none does
-	n      int    // so many bytes of it are copied
+	n      int    // how many bytes of it are copied
 	long   bool
 	waited bool
-	wrote  []byte // what Writes have taken; of the Write under way, all
+	wrote  []byte // the bytes that Writes have taken, and all bytes of the Write under way
 
 	do     *rdmap.WorkRequest // a blocking call that waits; nil if none does
 	posted map[uint64]int     // Work Requests with an ID, and how many Completions they have had
@@ -242,15 +242,15 @@ var machineEvents = []machineEvent{
 	{"Close with SetLinger(0)", func(_ *machine, e *machineEnd) { e.abort() }},
 }
 
-// apply has an event happen at an end, lets all go on that it wakes, and checks what must hold
-// always.
+// apply makes an event happen at an end, continues everything that it wakes, and checks the
+// invariants.
 func (m *machine) apply(end int, ev machineEvent) error {
 	m.log = append(m.log, m.ends[end].name+": "+ev.name)
 	ev.do(m, m.ends[end])
 	return m.goOn()
 }
 
-// goOn has all go on that is woken, and checks what must hold always.
+// goOn continues everything that is woken, and checks the invariants.
 func (m *machine) goOn() error {
 	for _, e := range m.ends {
 		for rounds := 0; e.poke(); rounds++ {
@@ -262,7 +262,7 @@ func (m *machine) goOn() error {
 	return m.check()
 }
 
-// check returns what is wrong.
+// check returns an error if an invariant does not hold.
 func (m *machine) check() error {
 	for _, e := range m.ends {
 		if err := e.check(); err != nil {
@@ -279,10 +279,10 @@ func (m *machine) check() error {
 }
 
 //
-// What arrives and what TCP takes.
+// Bytes that arrive, and bytes that TCP takes.
 //
 
-// arrive has up to n bytes arrive, and the end of the stream behind them.
+// arrive delivers up to n bytes, and the end of the stream behind them.
 func (e *machineEnd) arrive(n int) {
 	d := e.d
 	switch {
@@ -319,8 +319,8 @@ func (e *machineEnd) arrive(n int) {
 	}
 }
 
-// step is what process does, without its waits. A Read that waits and receives does it; when it has
-// returned, the home goroutine.
+// step does what process does, without its waits. It stands for the Read that waits and receives,
+// or, when that has returned, for the home goroutine.
 func (e *machineEnd) step() (sound bool) {
 	d, self := e.d, e.self && e.read != nil
 	sound = d.rx.step(self)
@@ -354,7 +354,7 @@ func (e *machineEnd) deafen() {
 	e.d.deafen()
 }
 
-// takes has TCP take n bytes more.
+// takes lets TCP take n more bytes.
 func (e *machineEnd) takes(n int) { e.s.room = n }
 
 //
@@ -377,7 +377,7 @@ func (e *machineEnd) beginRead(n int, self bool) {
 	e.returns(p[:t.n], err)
 }
 
-// endRead ends the Read that waits: err is that of its deadline.
+// endRead ends the Read that waits; err is the error of its deadline.
 func (e *machineEnd) endRead(err error) {
 	if e.read != nil {
 		e.readOver(e.d.in.leave(), err)
@@ -401,7 +401,7 @@ func (e *machineEnd) returns(p []byte, err error) {
 	}
 }
 
-// pattern returns n bytes that go on where e's Writes have ended.
+// pattern returns the n bytes that follow e's last Write.
 func (e *machineEnd) pattern(n int) []byte {
 	p := make([]byte, n)
 	for i := range p {
@@ -411,7 +411,8 @@ func (e *machineEnd) pattern(n int) []byte {
 	return p
 }
 
-// beginWrite begins a Write of n bytes. In message mode it is one message, of which nobody waits.
+// beginWrite begins a Write of n bytes. In message mode it is one message, and no call waits for
+// its Completion.
 func (e *machineEnd) beginWrite(n, crossover int) {
 	if e.write != nil || e.do != nil {
 		return
@@ -473,8 +474,8 @@ func (e *machineEnd) writeOver(n int) {
 	e.setWriting(false)
 }
 
-// abandonWrite is the Write's deadline. After it the memory of the Write is the program's, which
-// the test shows by writing to it.
+// abandonWrite lets the Write's deadline pass. Then the memory of the Write is the program's again,
+// so the test writes to it.
 func (e *machineEnd) abandonWrite() {
 	if e.write == nil {
 		return
@@ -494,7 +495,7 @@ func (e *machineEnd) closeWrite() {
 	}
 }
 
-// post posts a Work Request, of which nobody waits.
+// post posts a Work Request. No call waits for its Completion.
 func (e *machineEnd) post(wr rdmap.WorkRequest) {
 	e.lastID++
 	wr.ID, wr.CQ = e.lastID, e.cq
@@ -531,7 +532,7 @@ func (e *machineEnd) beginDo(m *machine) {
 	e.d.send(wr.Op)
 }
 
-// abandonDo is the deadline of the blocking call.
+// abandonDo lets the deadline of the blocking call pass.
 func (e *machineEnd) abandonDo() {
 	if e.do == nil {
 		return
@@ -576,19 +577,19 @@ func (e *machineEnd) closeTimeout() {
 }
 
 //
-// What goes on by itself.
+// What goes on without a call of the program.
 //
 
-// A restState is what the goroutine does that writes the rest.
+// A restState is the state of the goroutine that writes the rest.
 type restState uint8
 
 const (
 	restNone   restState = iota // there is none
-	restHanded                  // it has been handed the token
+	restHanded                  // the token was handed to it
 	restWaits                   // it waits for TCP, and has set the token down
 )
 
-// writeRest is what sendRest does until it waits.
+// writeRest does what sendRest does until it waits.
 func (e *machineEnd) writeRest() {
 	for !e.d.drain(false) {
 		if e.s.room == 0 {
@@ -601,7 +602,7 @@ func (e *machineEnd) writeRest() {
 	e.d.letGo()
 }
 
-// poke has go on what is woken, and reports whether anything was.
+// poke continues what is woken, and reports whether anything was.
 func (e *machineEnd) poke() (went bool) {
 	d := e.d
 	switch {
@@ -669,13 +670,13 @@ func (e *machineEnd) poke() (went bool) {
 	return went
 }
 
-// woken reports whether the Read that waits would look: what sleep waits for.
+// woken reports whether the Read that waits would look again: the condition that sleep waits for.
 func (e *machineEnd) woken() bool {
 	return (has(e.d.in.ready) || e.d.end.silent.IsSet() || e.closed.IsSet()) && (e.d.in.has() || e.d.end.endsReads())
 }
 
-// isWriteWoken reports whether the Write that waits would look: what await of the streamWriter
-// waits for.
+// isWriteWoken reports whether the Write that waits would look again: the condition that await of
+// the streamWriter waits for.
 func (e *machineEnd) isWriteWoken() bool {
 	s := e.d.bytes
 	s.mu.Lock()
@@ -692,7 +693,7 @@ func (e *machineEnd) isWriteWoken() bool {
 	return true
 }
 
-// has takes what a channel of capacity 1 has.
+// has receives from a channel of capacity 1, and reports whether it held a value.
 func has(c <-chan struct{}) bool {
 	select {
 	case <-c:
@@ -706,11 +707,11 @@ func has(c <-chan struct{}) bool {
 // What must hold.
 //
 
-// check returns what is wrong at an end.
+// check returns an error if an invariant does not hold at an end.
 func (e *machineEnd) check() error {
 	d := e.d
 	if d.tx.wanted() && e.rest == restNone {
-		return fmt.Errorf("there is output, and nobody transmits it (life %v, error of the queue pair %v)", d.end.life.state(), d.qp.Err())
+		return fmt.Errorf("there is output, and no goroutine transmits it (life %v, error of the queue pair %v)", d.end.life.state(), d.qp.Err())
 	}
 	for id, n := range e.posted {
 		if n > 1 {
@@ -731,7 +732,7 @@ func (e *machineEnd) check() error {
 	return d.in.delivery.check()
 }
 
-// reserved returns what the budget must have reserved for an end.
+// reserved returns how many bytes the budget must have reserved for an end.
 func (e *machineEnd) reserved() int64 {
 	d := e.d
 	d.in.mu.Lock()
@@ -751,7 +752,7 @@ func (e *machineEnd) reserved() int64 {
 	return n
 }
 
-// check returns what is wrong with the books of a delivery.
+// check returns an error if a delivery's counts of its memory are wrong.
 func (b *delivery) check() error {
 	var held, used, granted int
 	b.unread.All(func(m memory, _ int) {
@@ -789,8 +790,8 @@ func (b *delivery) check() error {
 	return nil
 }
 
-// end lets everything arrive, has the programs read and then close, and checks that everything ends
-// that waits, and that nothing stays.
+// end lets everything arrive, and lets the programs read and then close. It checks that every call
+// that waits returns, and that nothing is left.
 func (m *machine) end() error {
 	m.log = append(m.log, "the end")
 	for range 400 { // more rounds than any exchange needs

@@ -3,14 +3,14 @@ package driver
 import "testing"
 
 // TestGrantsShareTheLimit: all grants together take at most half of what everything else leaves,
-// and one takes at most half of what is left for grants. Nothing is too large for the books.
+// and one takes at most half of what is left for grants. No request is too large to be counted.
 func TestGrantsShareTheLimit(t *testing.T) {
 	const kib, mib = 1 << 10, 1 << 20
 	for _, tt := range []struct {
 		desc               string
-		limit, taken, held int64 // held is what other grants have of taken
+		limit, taken, held int64 // held is the part of taken that other grants have
 		n, granted         int
-		size               int64 // what is reserved
+		size               int64 // bytes reserved
 	}{
 		{"all that is asked for", 128 * mib, 0, 0, mib, mib, mib},
 		{"a chunk of the pool", 128 * mib, 0, 0, 40_000, 40_000, 64 * kib},

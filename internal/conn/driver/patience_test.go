@@ -62,7 +62,7 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// alone returns the patience of a connection that may poll, because no other has waited lately.
+// alone returns the patience of a connection that may poll, because no other has waited recently.
 func alone(t *testing.T) *patience {
 	t.Helper()
 	p := &patience{}
@@ -72,7 +72,7 @@ func alone(t *testing.T) *patience {
 	return p
 }
 
-// waitsWithout has p wait until it polls, and returns how many waits did not.
+// waitsWithout makes p wait until it polls, and returns how many waits did not poll.
 func waitsWithout(p *patience) (n int) {
 	for n < 2*aloneAgain && p.begin(0) == 0 {
 		n++
@@ -82,7 +82,7 @@ func waitsWithout(p *patience) (n int) {
 }
 
 // TestPatienceOfOneAlone checks that a connection polls only while no other waits, and that it
-// finds out again and again.
+// checks that again and again.
 func TestPatienceOfOneAlone(t *testing.T) {
 	awaitImpatience(t)
 	a, b := alone(t), alone(t)
@@ -109,8 +109,8 @@ func TestPatienceOfOneAlone(t *testing.T) {
 	}
 }
 
-// TestNoPatienceAmongOthers checks that no connection polls in a process where another waits now
-// and then, after both had the time to notice.
+// TestNoPatienceAmongOthers checks that no connection polls in a process in which another waits now
+// and then, once both have had time to notice.
 func TestNoPatienceAmongOthers(t *testing.T) {
 	awaitImpatience(t)
 	a, b := alone(t), alone(t)
@@ -141,7 +141,7 @@ func awaitImpatience(t *testing.T) {
 	prototest.Wait(t, "the connections of earlier tests end", func() bool { return openDrivers() == 0 && !patient.Load() })
 }
 
-// A patientScript is a script that notes the patience of each read.
+// A patientScript is a script that records the patience of each read.
 type patientScript struct {
 	script
 	patience []time.Duration

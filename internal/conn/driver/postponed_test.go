@@ -9,7 +9,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// A transmissionHook is a Stream that calls during once, in front of a transmission.
+// A transmissionHook is a Stream that calls during once, before a transmission.
 type transmissionHook struct {
 	toe.Stream
 	during func()
@@ -23,8 +23,8 @@ func (h *transmissionHook) TryWriteBatch(bufs [][]byte) (int, error) {
 	return h.Stream.TryWriteBatch(bufs)
 }
 
-// TestPostDuringFlush has Post put a Work Request off while Flush transmits. It counts as put off,
-// even if the transmission has sent it too: Flush cannot know.
+// TestPostDuringFlush: Post puts a Work Request off while Flush transmits. The Work Request counts
+// as put off, even if the transmission has sent it too: Flush cannot know.
 func TestPostDuringFlush(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		sa, sb := simtoe.Pair(simtoe.Config{}, simtoe.Config{})

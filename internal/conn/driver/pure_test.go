@@ -10,8 +10,8 @@ import (
 
 // TestLogicIsPure: the files that doc.go calls logic start no goroutine, read no clock, wait for
 // nothing and use no lock and no channel, so a test can call them in any order. The byte stream's
-// lock is the exception: the way in tells the Sender what the peer has said, and the program's
-// calls use the Sender too.
+// lock is the exception: the way in passes the peer's credits and answers to the Sender, and the
+// program's calls use the Sender too.
 func TestLogicIsPure(t *testing.T) {
 	for _, file := range []string{"receiver.go", "sender.go", "reading.go", "delivery.go", "bind.go", "deliverystates.go", "taking.go", "grant.go", "rest.go",
 		"../inbox/inbox.go", "../inbox/note.go", "../inbox/states.go"} {

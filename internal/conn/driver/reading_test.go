@@ -5,12 +5,13 @@ import (
 	"testing"
 )
 
-// A scene is a reading, and what role has done for it: everything that decides what may happen.
+// A scene is a reading, and the state that role keeps for it: everything that decides which events
+// can happen.
 type scene struct {
 	now     reading
 	ringing bool // the alarm is set, or its call of role.ring is under way
 	watched bool // the Stream is watched
-	called  bool // home has been called, and has not come
+	called  bool // home was called, and has not come yet
 }
 
 // may reports whether an event can happen.
@@ -34,7 +35,7 @@ func (s scene) may(e readEvent) bool {
 	return true
 }
 
-// after returns the scene after an event, and what is wrong.
+// after returns the scene after an event, and an error if the event is wrong in s.
 func (s scene) after(e readEvent) (scene, error) {
 	was := s.now
 	next, do := was.next(e)
@@ -68,7 +69,7 @@ func (s scene) after(e readEvent) (scene, error) {
 	return s, s.check()
 }
 
-// check returns what is wrong with a scene: nobody reads, and what comes would wait for ever.
+// check returns an error if data that arrives in a scene would never be read.
 func (s scene) check() error {
 	by := s.now.by()
 	switch {
@@ -84,8 +85,8 @@ func (s scene) check() error {
 	return nil
 }
 
-// TestEveryReading: every event in every scene that can come about leaves somebody or something
-// that reads what comes: home, a Read, the watch, the alarm, or a call of home under way. So do
+// TestEveryReading: after every event in every possible scene, data that arrives will be read: by
+// home or a Read, or by way of the watch, the alarm or a call of home under way. The same holds for
 // every two events, in both orders. Events that cannot happen panic.
 func TestEveryReading(t *testing.T) {
 	known := map[scene]string{{}: "home"}
@@ -122,7 +123,7 @@ func TestEveryReading(t *testing.T) {
 		readings[s.now] = true
 	}
 	t.Logf("%d readings in %d scenes, %d events in them, and %d times two that could come in either order", len(readings), len(known), events, pairs)
-	if want := len(readByNames) * 4; len(readings) < want-4 { // with each bit, but what a Write forbids
+	if want := len(readByNames) * 4; len(readings) < want-4 { // with each bit, except what a Write forbids
 		t.Errorf("only %d of %d readings come about", len(readings), want)
 	}
 }
@@ -134,8 +135,8 @@ func isImpossible(s reading, e readEvent) (did bool) {
 	return false
 }
 
-// TestAlarmAndReadThatLeaves: the alarm rings while a Read reads, which leaves at that moment.
-// Whichever comes first, the alarm is set afterwards, or home is called.
+// TestAlarmAndReadThatLeaves: the alarm rings at the moment when a Read leaves. Whichever comes
+// first, the alarm is set afterwards, or home is called.
 func TestAlarmAndReadThatLeaves(t *testing.T) {
 	for _, ring := range []readEvent{alarmRings, alarmEarly} {
 		for _, order := range [][2]readEvent{{ring, leavesAlarm}, {leavesAlarm, ring}} {

@@ -8,7 +8,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 )
 
-// TestGuessed: which errors of memory a peer that tries STags can cause.
+// TestGuessed: which errors of memory a peer can cause by trying STags.
 func TestGuessed(t *testing.T) {
 	domain := new(ddp.Domain)
 	region, err := domain.Register(make([]byte, 8), ddp.RemoteRead|ddp.RemoteAtomic, 1)

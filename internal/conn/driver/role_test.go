@@ -12,7 +12,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// noDeadlines is a Stream whose reads no deadline can end, as those of an SSH channel.
+// noDeadlines is a Stream whose reads no deadline can end, like the reads of an SSH channel.
 type noDeadlines struct{ toe.Stream }
 
 func (s noDeadlines) Capabilities() toe.Capabilities {
@@ -58,8 +58,8 @@ func TestRoleStaysHomeWithoutDeadlines(t *testing.T) {
 	})
 }
 
-// TestRoleIsOfferedToTheNextRead: a Read that begins to wait while the one before it still has the
-// role learns that nobody has it.
+// TestRoleIsOfferedToTheNextRead: a Read that begins to wait while the Read before it still has the
+// role is offered the role when that Read returns.
 func TestRoleIsOfferedToTheNextRead(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		sa, sb := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -96,14 +96,14 @@ func TestRoleIsOfferedToTheNextRead(t *testing.T) {
 	})
 }
 
-// TestRoleWhileAWriteWaits: a Write that waits for TCP calls nobody to the role that nobody has,
-// because nothing that it waits for comes from the peer. A Write that is longer than its credits
+// TestRoleWhileAWriteWaits: a Write that waits for TCP does not call the home goroutine to a free
+// role, because it waits for no message of the peer. A Write that needs more credits than it has
 // does, even if it waits for TCP at first, so it does not wait for the alarm.
 func TestRoleWhileAWriteWaits(t *testing.T) {
 	const size, window = 64 << 10, 32 // of streamPair
 	for _, tt := range []struct {
 		desc              string
-		messages          int // after which nobody reads
+		messages          int // after which the role is free
 		sendDepth, length int
 		home              bool // the home goroutine is called before the peer reads
 	}{
@@ -149,7 +149,8 @@ func TestRoleWhileAWriteWaits(t *testing.T) {
 	}
 }
 
-// TestCountsOfALateRead: what a Read takes after the connection has ended is in the Totals.
+// TestCountsOfALateRead: the Totals include the bytes that a Read takes after the connection has
+// ended.
 func TestCountsOfALateRead(t *testing.T) {
 	d := &Driver{}
 	before, _, _, _ := counters.Totals()

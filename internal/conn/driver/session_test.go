@@ -51,8 +51,8 @@ type session struct {
 	err    error
 }
 
-// runSession makes a connection that receives in, in these pieces, to its end. The driver is the
-// real one, without goroutines.
+// runSession makes a connection that receives in to its end, cut into these pieces. The driver is
+// the real one, without goroutines.
 func runSession(t testing.TB, in []byte, pieces []int) session {
 	s := &chopped{script: script{in: in}, pieces: pieces}
 	var x session
@@ -228,8 +228,8 @@ func (x *session) equal(y *session) bool {
 }
 
 // TestSessionAnySplit delivers the canonical session cut at every offset, byte by byte, and in
-// random pieces. The Completions, the memory and the answers must be those of the session in one
-// piece.
+// random pieces. The Completions, the memory and the answers must be the same as for the session in
+// one piece.
 //
 // MPA-5044-6-5, MPA-5044-1.2-3, MPA-5044-3-9, MPA-5044-5.1-6, MPA-5044-5.2-1, MPA-5044-A.4-1
 func TestSessionAnySplit(t *testing.T) {

@@ -58,7 +58,7 @@ func TestStreamEndGivesMemoryBack(t *testing.T) {
 
 // TestWriteThatThePeerHasRead checks that a long Write succeeds if the peer has read all of it and
 // then closes in order before the goroutine of the Write runs again. Data and a rendezvous differ
-// in who sends the last of it.
+// in which end sends the last message.
 func TestWriteThatThePeerHasRead(t *testing.T) {
 	for _, tt := range []struct {
 		name         string
@@ -76,7 +76,7 @@ func TestWriteThatThePeerHasRead(t *testing.T) {
 			if a.write == nil {
 				t.Fatal("the Write does not wait")
 			}
-			for len(b.got) < tt.n { // nobody lets the Write look, but its bytes go out
+			for len(b.got) < tt.n { // the Write does not look, but its bytes go out
 				before := len(b.got)
 				b.arrive(math.MaxInt)
 				b.goOn(t)
@@ -109,7 +109,7 @@ func TestWriteThatThePeerHasRead(t *testing.T) {
 }
 
 // TestWriteAfterTheEnd checks that a long Write fails if TCP has taken the last of it only after
-// the peer has closed in order: nobody reads these bytes.
+// the peer has closed in order: the peer does not read these bytes.
 func TestWriteAfterTheEnd(t *testing.T) {
 	for _, left := range []bool{false, true} {
 		m := newMachine(true)
@@ -144,7 +144,7 @@ func TestWriteAfterTheEnd(t *testing.T) {
 	}
 }
 
-// goOn has all go on that is woken at this end.
+// goOn continues everything that is woken at this end.
 func (e *machineEnd) goOn(t *testing.T) {
 	t.Helper()
 	for rounds := 0; e.poke(); rounds++ {

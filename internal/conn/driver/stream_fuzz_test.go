@@ -216,7 +216,7 @@ func judge(messages [][]byte, size int) (data []byte, fin, sound bool) {
 	return data, fin, true
 }
 
-// announced returns the sum of the credits in what was sent.
+// announced returns the sum of the credits in the messages that were sent.
 func announced(t *testing.T, out []byte) (n int) {
 	rx := mpa.NewReceiver(mpa.Agreement{CRC: true})
 	rx.SetBuffer(make([]byte, 1<<20))

@@ -14,7 +14,8 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// A listeningScript is a script that comes in pieces, and keeps what SetQuiet told it before each.
+// A listeningScript is a script that delivers its bytes in pieces, and records the last SetQuiet
+// before each piece.
 type listeningScript struct {
 	script
 	pieces [][]byte
@@ -44,8 +45,8 @@ func (noTap) Sent([]byte)     {}
 func (noTap) Received([]byte) {}
 func (noTap) Closed()         {}
 
-// TestQuiet: the stream learns that what it has read concerns the peer alone, if that is requests
-// for Reads and atomics, until a message ends that may have set the program going.
+// TestQuiet: the stream is set quiet while everything it has read is requests for Reads and
+// atomics, which concern the peer alone, until a message ends that may have woken the program.
 func TestQuiet(t *testing.T) {
 	untagged := func(op rdmap.Opcode, msn uint32, payload []byte) []byte {
 		h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(op), QN: op.Queue(), MSN: msn}
@@ -71,7 +72,7 @@ func TestQuiet(t *testing.T) {
 	for _, tt := range []struct {
 		desc   string
 		pieces [][]byte
-		want   []bool // what the stream knows before each piece, and before its end
+		want   []bool // whether the stream is quiet before each piece, and before its end
 		domain *ddp.Domain
 		taps   *observe.Taps
 	}{
@@ -105,7 +106,7 @@ func TestQuiet(t *testing.T) {
 }
 
 // TestOctetsBeyond2GiB: the count of octets does not depend on the size of an int, however the
-// stream tells how far it has come.
+// stream reports its offsets.
 func TestOctetsBeyond2GiB(t *testing.T) {
 	var d Driver
 	d.rx.count = &d.count

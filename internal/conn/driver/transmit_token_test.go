@@ -10,8 +10,7 @@ import (
 )
 
 // TestTheHolderLooksAgain queues a request while another goroutine holds the transmit token and has
-// found nothing more to send. The request must go out as soon as that goroutine sets the token
-// free.
+// found nothing more to send. The request must go out as soon as that goroutine frees the token.
 func TestTheHolderLooksAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		sa, sb := simtoe.Pair(simtoe.Config{}, simtoe.Config{})

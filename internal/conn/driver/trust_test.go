@@ -13,9 +13,9 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestTrustOutlivesLateWaits: a Read that is quick nearly always is still trusted when it is late a
-// few times in a row, or once in a while. It is trusted no more when it is late again and again,
-// and at once when a one-sided operation comes.
+// TestTrustOutlivesLateWaits: a Read that is nearly always quick stays trusted if it is late a few
+// times in a row, or now and then. It loses the trust if it is late again and again, and at once
+// when a one-sided operation arrives.
 func TestTrustOutlivesLateWaits(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -109,8 +109,8 @@ func TestTrustInParts(t *testing.T) {
 	})
 }
 
-// TestAlarmRingsAgain: the alarm calls home each time when nobody has read for its time, and not
-// while a Read has the role. A Read that will wait for long stops it meanwhile.
+// TestAlarmRingsAgain: the alarm calls home each time that the role has been free for alarmTime,
+// and not while a Read has the role. A Read that will wait for long stops the alarm meanwhile.
 func TestAlarmRingsAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -140,8 +140,8 @@ func TestAlarmRingsAgain(t *testing.T) {
 	})
 }
 
-// TestSparseReads: a trusted Read that has waited for long leaves the watch, and the alarm
-// beside other connections.
+// TestSparseReads: a trusted Read that has waited for long arms the watch when it leaves, or sets
+// the alarm if other connections wait too.
 func TestSparseReads(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -171,8 +171,8 @@ func TestSparseReads(t *testing.T) {
 	})
 }
 
-// TestAlarmOfAnEarlierTime: an alarm that was set before a Read came and left again rings when
-// nobody has read for its time since then.
+// TestAlarmOfAnEarlierTime: an alarm that was set before a Read came and left again rings when the
+// role has been free for alarmTime since then.
 func TestAlarmOfAnEarlierTime(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -209,10 +209,10 @@ type refusing struct{ toe.Stream }
 
 func (refusing) Watch(*toe.Gate) bool { return false }
 
-// TestNoOperationWaits: after so many quick messages the program turns to something else, and the
-// peer's operation is carried out at once. The time of the bubble goes on only when nothing is left
-// to do, so an operation that takes any time has waited for a timer. The exception is the alarm,
-// once for a program that has been trusted.
+// TestNoOperationWaits: after a number of quick messages the program turns to something else, and
+// the peer's operation is carried out at once. The time of the bubble goes on only when nothing is
+// left to do, so an operation that takes any time has waited for a timer. The exception is the
+// alarm, once for a program that has been trusted.
 func TestNoOperationWaits(t *testing.T) {
 	for _, tt := range []struct {
 		desc string
@@ -253,7 +253,7 @@ func TestNoOperationWaits(t *testing.T) {
 	}
 }
 
-// exchange has b send messages which a answers.
+// exchange lets b send messages, which a answers.
 func exchange(t *testing.T, a, b *Driver, messages int) {
 	t.Helper()
 	var never wait.Deadline
@@ -382,7 +382,7 @@ func TestNothingStaysAfterClose(t *testing.T) {
 	}
 }
 
-// TestTrustInBatches: a batch has nothing to do with Reads, unless the peer must answer it.
+// TestTrustInBatches: a batch leaves the trust in Reads unchanged, unless the peer must answer it.
 func TestTrustInBatches(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		sa, sb := simtoe.Pair(simtoe.Config{}, simtoe.Config{})

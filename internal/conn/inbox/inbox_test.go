@@ -40,7 +40,7 @@ func newTrial(stream bool) *trial {
 	return x
 }
 
-// arrives has a message of n bytes arrive, in memory with room for so many more.
+// arrives adds a message of n bytes, in memory with room for room more.
 func (x *trial) arrives(n, room int) {
 	data := make([]byte, n, n+room)
 	for i := range data {
@@ -48,7 +48,7 @@ func (x *trial) arrives(n, room int) {
 		x.sent++
 	}
 	if x.b.Discards() != x.m.discards {
-		return // check says so
+		return // check reports that
 	}
 	if x.m.discards {
 		x.b.Lose()
@@ -59,7 +59,7 @@ func (x *trial) arrives(n, room int) {
 		x.m.messages[last].room -= n
 		x.m.messages[last].data += string(data)
 		if !x.b.Join(data) {
-			x.b.Add(-1, data) // which check finds
+			x.b.Add(-1, data) // so that check reports it
 		}
 		return
 	}
@@ -75,7 +75,8 @@ func (x *trial) arrives(n, room int) {
 	x.m.messages = append(x.m.messages, modelMessage{data: string(data), room: room, number: x.m.memories})
 }
 
-// reads has a Read of n bytes take what is there, and returns what is wrong.
+// reads makes a Read of n bytes take what is there, and returns an error if that differs from the
+// model.
 func (x *trial) reads(n int) error {
 	want, note, free := "", 0, []int{}
 	for len(x.m.messages) > 0 {
@@ -107,7 +108,8 @@ func (x *trial) reads(n int) error {
 
 func (x *trial) free(memory int) { x.freed = append(x.freed, memory) }
 
-// closes has the program close the way in, and returns what is wrong.
+// closes closes the way in, as the program does, and returns an error if the result differs from
+// the model.
 func (x *trial) closes() error {
 	x.m.discards = true
 	x.m.lost = x.m.lost || len(x.m.messages) > 0
@@ -123,7 +125,7 @@ func (x *trial) closes() error {
 	return nil
 }
 
-// check returns what is wrong with what others see of the inbox.
+// check returns an error if the inbox shows something else than the model.
 func (x *trial) check() error {
 	b, m := &x.b, &x.m
 	over := m.ended || m.discards
@@ -172,7 +174,7 @@ var events = []struct {
 	{"a short message with room behind it", func(x *trial) error { x.arrives(3, 5); return nil }},
 	{"a long message", func(x *trial) error { x.arrives(bytestream.Combine, 0); return nil }},
 	{"a message of no bytes", func(x *trial) error {
-		if !x.m.stream { // there, it is no data
+		if !x.m.stream { // a message of no bytes holds no data of a byte stream
 			x.arrives(0, 0)
 		}
 		return nil
@@ -205,9 +207,9 @@ var events = []struct {
 	{"Close", func(x *trial) error { return x.closes() }},
 }
 
-// TestEveryEvent: every row of four events, of a byte stream and of messages, does to an inbox what
-// it does to a list of strings. So every event comes in every state, and every two come in both
-// orders.
+// TestEveryEvent: every row of four events, of a byte stream and of messages, has the same effect
+// on an inbox as on a list of strings. So every event comes in every state, and every two events
+// come in both orders.
 func TestEveryEvent(t *testing.T) {
 	rows := 0
 	for _, stream := range []bool{true, false} {
@@ -231,7 +233,7 @@ func TestEveryEvent(t *testing.T) {
 	t.Logf("%d rows of 4 of %d events", rows, len(events))
 }
 
-// TestNotes: a Completion comes out of an inbox as it has come in.
+// TestNotes: a Completion comes out of an inbox unchanged.
 func TestNotes(t *testing.T) {
 	var b Inbox[int]
 	all := []rdmap.Completion{
@@ -252,7 +254,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestTakeDoesNotAllocate: the way of a short message through an inbox is free of allocations.
+// TestTakeDoesNotAllocate: a short message passes through an inbox without an allocation.
 func TestTakeDoesNotAllocate(t *testing.T) {
 	for _, stream := range []bool{true, false} {
 		b := Inbox[int]{Stream: stream}

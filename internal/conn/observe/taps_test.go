@@ -10,7 +10,7 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// A note is a Tap that notes its calls and does something in each of them.
+// A note is a Tap that records its calls and calls do in each of them.
 type note struct {
 	calls []string
 	do    func(call string)
@@ -94,8 +94,8 @@ func TestTapStopsItself(t *testing.T) {
 	}
 }
 
-// A Recording that begins while startup frames come sees each of them once, in order, and sees what
-// follows only then.
+// A Recording that begins while startup frames come sees each of them once, in order, and later
+// calls only after them.
 func TestStartDuringStartup(t *testing.T) {
 	taps, tap := new(Taps), new(note)
 	taps.Frame([]byte("request"), true, true)
@@ -117,7 +117,7 @@ func TestStartDuringStartup(t *testing.T) {
 	}
 }
 
-// A connection that ends while a Recording begins tells its Tap of the end, behind the frames.
+// If a connection ends while a Recording begins, Closed of its Tap is called, after the frames.
 func TestEndDuringStart(t *testing.T) {
 	taps, tap := new(Taps), new(note)
 	taps.Frame([]byte("request"), true, true)
@@ -136,7 +136,7 @@ func TestEndDuringStart(t *testing.T) {
 	}
 }
 
-// What panics while a Recording begins leaves room for another one.
+// After a panic while a Recording begins, another Recording can begin.
 func TestPanicDuringStart(t *testing.T) {
 	taps := new(Taps)
 	taps.Frame([]byte("request"), true, true)
@@ -156,7 +156,7 @@ func TestPanicDuringStart(t *testing.T) {
 	start(t, taps, new(note))
 }
 
-// Both Taps learn of the end, also if one of them panics, and the panic goes to the caller.
+// Closed of both Taps is called, even if one of them panics, and the panic goes to the caller.
 func TestClosedPanics(t *testing.T) {
 	taps, tap := new(Taps), new(note)
 	taps.Init(&note{do: func(string) { panic("closed") }})
@@ -174,11 +174,11 @@ func TestClosedPanics(t *testing.T) {
 	}
 }
 
-// Whatever calls there are at once, each Tap is closed once, behind its last call.
+// Whatever calls come at the same time, each Tap is closed once, after its last other call.
 func TestClosedIsLast(t *testing.T) {
 	for range 200 {
 		taps := new(Taps)
-		var mu sync.Mutex // that of the Tap, which is called by many goroutines
+		var mu sync.Mutex // of the Tap, which many goroutines call
 		var made []*note
 		begin := func() toe.Tap {
 			mu.Lock()

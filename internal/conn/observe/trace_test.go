@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A listHandler notes the events that it gets, and panics at one of them.
+// A listHandler records the events that it gets, and panics at one of them.
 type listHandler struct {
 	slog.Handler
 	got *[]string
@@ -25,9 +25,9 @@ func (h listHandler) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// After HandOff the caller of an event does not call the handler: the goroutine does that HandOff
-// was given, in order. Events of level debug that wait for a slow handler have a limit, and the
-// handler learns how many are missing. After a panic it gets no more events.
+// After HandOff the caller of an event does not call the handler. The goroutine that HandOff's
+// argument starts does, in order. The number of debug events that wait for a slow handler is
+// limited, and the handler learns how many are missing. After a panic it gets no more events.
 func TestTraceHandOff(t *testing.T) {
 	a, b := net.Pipe()
 	defer a.Close()

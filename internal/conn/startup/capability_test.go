@@ -11,7 +11,7 @@ import (
 )
 
 // The record on the wire, by hand: magic, version 2, length 20, all flags, 64 KiB, 32 credits, and
-// the CRC, which a bitwise calculation of another language gave.
+// the CRC, which a bitwise calculation in another language has given.
 var capabilityVector = []byte{'r', 'd', 'd', 'p', 2, 20, 0, 7, 0, 1, 0, 0, 0, 32, 0, 0, 0x96, 0x9a, 0xa2, 0x6c}
 
 // behindCapabilities is the same with private data behind it.
@@ -40,8 +40,8 @@ func TestCapabilityOfALaterVersion(t *testing.T) {
 	}
 }
 
-// TestChangedCapabilities: no record of which one or two bits have been changed, or of the private
-// data behind it, is taken for one that is good, or for a foreign application's.
+// TestChangedCapabilities: if one or two bits of a record, or of the private data behind it, are
+// changed, it is taken neither for a good record nor for a foreign application's private data.
 func TestChangedCapabilities(t *testing.T) {
 	changed := func(bits ...int) {
 		b := bytes.Clone(behindCapabilities)
@@ -56,7 +56,7 @@ func TestChangedCapabilities(t *testing.T) {
 	for i := range 8 * len(behindCapabilities) {
 		changed(i)
 		for j := range i {
-			begin := j < 48 // one in what tells the record and one elsewhere: that can be a foreign application's
+			begin := j < 48 // one bit in the octets that identify a record and one behind them: that can be a foreign application's data
 			if begin == (i < 48) {
 				changed(i, j)
 			}
@@ -79,7 +79,7 @@ func TestForeignPrivateDataIsNoCapability(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
 			b := bytes.Clone(capabilityVector)
-			b[capabilityCRC]++ // else it is a record that has been changed
+			b[capabilityCRC]++ // otherwise it would be a damaged record
 			b = tt.change(b)
 			c, rest, ok, err := ParseCapabilities(b)
 			if ok || c != (Capabilities{}) || !bytes.Equal(rest, b) || err != nil {

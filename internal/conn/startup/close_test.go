@@ -10,8 +10,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestCloseDuringTheSwitch: the goroutine that runs startup learns that Close has come meanwhile,
-// and closes the driver that it has made, or the stream. A call that waits learns it too.
+// TestCloseDuringTheSwitch: the goroutine that runs startup learns that Close was called meanwhile,
+// and closes the driver that it has made, or the stream. A call that waits learns that too.
 func TestCloseDuringTheSwitch(t *testing.T) {
 	answers := func(h *Handshake) error {
 		r := &Request{}

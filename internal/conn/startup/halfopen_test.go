@@ -40,8 +40,8 @@ func TestBadSTagDelayIsBounded(t *testing.T) {
 	})
 }
 
-// TestLongBadSTagDelay: a delay of any length is a delay, up to what a time.Duration can hold, and
-// further ones do not make it shorter.
+// TestLongBadSTagDelay: a delay of any length works, up to what a time.Duration can hold, and
+// further bad STags do not make it shorter.
 func TestLongBadSTagDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const year = 365 * 24 * time.Hour
@@ -123,7 +123,7 @@ func TestOldestIsEvicted(t *testing.T) {
 	})
 }
 
-// TestEachBadSTagDelays: a bad STag delays the address whenever it comes: while the delay before it
+// TestEachBadSTagDelays: a bad STag delays the address whenever it comes: while the previous delay
 // lasts, or long after that.
 func TestEachBadSTagDelays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -41,8 +41,8 @@ func wantErr(t *testing.T, what string, got, want error) {
 	}
 }
 
-// begun begins MPA startup at both ends, and has the Request answered for by the Responder's
-// program.
+// begun begins MPA startup at both ends. The Responder has received the Request, and its program
+// has not answered it yet.
 func begun(t *testing.T, i, r *Handshake, mine mpa.Config) (req *Request, initiated <-chan error, peer *Peer) {
 	t.Helper()
 	wantErr(t, "Begin", i.Begin(), nil)
@@ -65,7 +65,7 @@ func begun(t *testing.T, i, r *Handshake, mine mpa.Config) (req *Request, initia
 	return req, over, peer
 }
 
-// TestToDDP: both ends come to DDP mode, and know each other.
+// TestToDDP: both ends reach DDP mode, and know each other's parameters.
 func TestToDDP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i, r := ends(Config{Off: true}, Config{Off: true})
@@ -179,8 +179,8 @@ func TestReplyWithEOF(t *testing.T) {
 	}
 }
 
-// TestWhoGetsTheError: if a call of the program has begun startup, later calls learn that the
-// connection is closed; if not, they learn why. After Close, they learn of Close.
+// TestWhoGetsTheError: if a call of the program has begun startup, later calls get net.ErrClosed.
+// If not, they get the error of startup. After Close, they get net.ErrClosed.
 func TestWhoGetsTheError(t *testing.T) {
 	for _, byCall := range []bool{true, false} {
 		i, _ := ends(Config{}, Config{})
@@ -205,7 +205,7 @@ func TestWhoGetsTheError(t *testing.T) {
 		_, err = i.Enter(Reading)
 		wantErr(t, "Enter after Close", err, net.ErrClosed)
 	}
-	i, _ := ends(Config{}, Config{}) // rejected, with nobody to tell: the stream stays open until Close
+	i, _ := ends(Config{}, Config{}) // rejected, and no call has got that error: the stream stays open until Close
 	if e, err := i.Enter(Waiting); !e.Begun || err != nil {
 		t.Fatalf("Enter = %+v, %v", e, err)
 	}
@@ -221,7 +221,8 @@ func TestWhoGetsTheError(t *testing.T) {
 	}
 }
 
-// TestTerminating: where this end cannot keep the agreement, calls get the error unless one had it.
+// TestTerminating: if this end cannot keep the agreement, calls get the error, unless one has had
+// it already.
 func TestTerminating(t *testing.T) {
 	i, _ := ends(Config{}, Config{})
 	_, err := i.Enter(Waiting)
@@ -241,7 +242,7 @@ func TestTerminating(t *testing.T) {
 	wantPhase(t, "Initiator", i, DDP) // and the driver says why it ends
 }
 
-// TestCloseByPhase: what Close leaves to its caller.
+// TestCloseByPhase: what Close leaves to its caller in each phase.
 func TestCloseByPhase(t *testing.T) {
 	listener := func(h *Handshake) error { return h.BeginForListener() }
 	enter := func(h *Handshake) error { _, err := h.Enter(Reading); return err }
@@ -289,7 +290,8 @@ func TestCloseByPhase(t *testing.T) {
 	}
 }
 
-// TestAskAfterClose: a Request that comes as the program closes the connection is not asked about.
+// TestAskAfterClose: a Request that arrives as the program closes the connection is not passed to
+// the program.
 func TestAskAfterClose(t *testing.T) {
 	_, r := ends(Config{}, Config{})
 	wantErr(t, "Begin", r.Begin(), nil)
@@ -301,8 +303,7 @@ func TestAskAfterClose(t *testing.T) {
 	wantPhase(t, "Responder", r, Failed)
 }
 
-// TestUnreadInitiator: bytes that wait to be read keep an Initiator from beginning, and are not
-// lost.
+// TestUnreadInitiator: unread bytes keep an Initiator from beginning, and are not lost.
 func TestUnreadInitiator(t *testing.T) {
 	tests := []struct {
 		desc  string
@@ -336,8 +337,8 @@ func TestUnreadInitiator(t *testing.T) {
 	}
 }
 
-// TestRequestReadAhead: what a Look has read ahead is the Request, with its private data, and what
-// follows it is refused as if it were still in the stream.
+// TestRequestReadAhead: a Look has read the Request ahead, with its private data. Bytes that follow
+// it are refused as if they were still in the stream.
 func TestRequestReadAhead(t *testing.T) {
 	for _, behind := range []string{"", "more"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -367,8 +368,8 @@ func TestRequestReadAhead(t *testing.T) {
 // readerOf reads as a Conn in TCP mode does.
 type readerOf struct{ *Handshake }
 
-// TestBounded: a peer that says nothing is given up when the context is done or the time-out has
-// passed, and the error says what was waited for.
+// TestBounded: startup with a silent peer fails when the context is done or the time-out has
+// passed, and the error says what startup was waiting for.
 func TestBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		canceled, cancel := context.WithCancel(t.Context())
@@ -402,7 +403,7 @@ func TestBounded(t *testing.T) {
 	})
 }
 
-// uncut is a stream whose SetDeadline panics when reads and writes are to end.
+// uncut is a stream whose SetDeadline panics when it is called to end reads and writes.
 type uncut struct{ toe.Stream }
 
 func (s uncut) SetDeadline(t time.Time) error {
@@ -412,7 +413,7 @@ func (s uncut) SetDeadline(t time.Time) error {
 	return s.Stream.SetDeadline(t)
 }
 
-// TestBoundedAfterAPanic: the context ends startup although the stream panics as it is told so.
+// TestBoundedAfterAPanic: the context ends startup although SetDeadline of the stream panics.
 func TestBoundedAfterAPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -429,7 +430,7 @@ func TestBoundedAfterAPanic(t *testing.T) {
 	})
 }
 
-// A frames is a Tap.
+// A frames is a Tap that records the startup frames.
 type frames struct {
 	sent, received [][]byte
 	whole          []bool
@@ -440,7 +441,8 @@ func (f *frames) Received(b []byte, whole bool) {
 	f.received, f.whole = append(f.received, slices.Clone(b)), append(f.whole, whole)
 }
 
-// TestTapSeesFrames: each frame once, and the part of one that has come.
+// TestTapSeesFrames: the Tap sees each frame once, and the part of an incomplete frame that has
+// arrived.
 func TestTapSeesFrames(t *testing.T) {
 	for _, cut := range []int{0, 7, mpa.FrameHeaderLen + 2} {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})

@@ -21,8 +21,8 @@ func (b *bounds) SetReadDeadline(t time.Time) error {
 	return b.Stream.SetReadDeadline(t)
 }
 
-// TestLookBesideARead: a Look leaves the stream's deadline alone while a Read waits, which a
-// deadline of the Look would end.
+// TestLookBesideARead: a Look leaves the stream's deadline alone while a Read waits, because a
+// deadline of the Look would end the Read.
 func TestLookBesideARead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})

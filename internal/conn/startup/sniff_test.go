@@ -71,8 +71,8 @@ func TestSniffChopped(t *testing.T) {
 	}
 }
 
-// TestSniffSilence: a peer that says nothing is plain after SniffTimeout, or a second after a Write
-// asks; one that has begun gets Timeout for the rest.
+// TestSniffSilence: a peer that sends nothing is plain after SniffTimeout, or a second after a
+// Write asks. A peer that has begun to send gets Timeout for the rest.
 func TestSniffSilence(t *testing.T) {
 	tests := []struct {
 		desc  string
@@ -122,7 +122,7 @@ func TestSniffLeavesTheRequest(t *testing.T) {
 			t.Errorf("found %+v", found)
 		}
 		wantPhase(t, "after the sniff", h, Recognized)
-		e, err := h.Enter(Reading) // nobody calls ReceiveRequest
+		e, err := h.Enter(Reading) // no call of ReceiveRequest
 		if !e.Begun || err != nil {
 			t.Errorf("Enter = %+v, %v", e, err)
 		}
@@ -228,8 +228,9 @@ func TestSniffSlowPeer(t *testing.T) {
 	})
 }
 
-// TestSniffLeavesTheTime: the rest of a Request has no time of its own. It must come in what its
-// first byte has begun, unless the Request is left to a program that has not asked for it yet.
+// TestSniffLeavesTheTime: the rest of a Request has no time of its own. It must arrive in the time
+// that began with its first byte, unless the Request is left to a program that has not asked for it
+// yet.
 func TestSniffLeavesTheTime(t *testing.T) {
 	for _, tt := range []struct {
 		desc string
@@ -288,7 +289,7 @@ func TestSniffDeadline(t *testing.T) {
 	})
 }
 
-// TestSniffEvicted: the oldest half-open connection goes as soon as there are too many.
+// TestSniffEvicted: the oldest half-open connection is evicted as soon as there are too many.
 func TestSniffEvicted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := NewDoor(1, 0)
@@ -314,7 +315,7 @@ func TestSniffEvicted(t *testing.T) {
 	})
 }
 
-// lateRead is a stream of which Read returns its first byte after Close.
+// lateRead is a stream whose Read returns the first byte after Close.
 type lateRead struct {
 	toe.Stream
 	closed chan struct{}
@@ -326,7 +327,8 @@ func (s lateRead) Read(p []byte) (int, error) {
 	return 1, nil
 }
 
-// TestSniffClosedAsAByteComes: the connection does not stay counted as half open.
+// TestSniffClosedAsAByteComes: a connection that is closed as its first byte arrives does not stay
+// counted as half open.
 func TestSniffClosedAsAByteComes(t *testing.T) {
 	_, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 	d := NewDoor(10, 0)

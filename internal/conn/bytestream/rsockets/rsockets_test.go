@@ -13,8 +13,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// TestHeaderOfLibrdmacm reads what librdmacm has sent to siw, and writes the same but for the flag
-// of the IO map.
+// TestHeaderOfLibrdmacm reads a header that librdmacm has sent to siw, and writes the same header,
+// except for the flag of the IO map.
 func TestHeaderOfLibrdmacm(t *testing.T) {
 	captured, err := hex.DecodeString("010201800000000000005650ab889000a9a81c000000000200007f7ca7f0b0009a8f2a0000010000")
 	if err != nil {
@@ -79,8 +79,8 @@ func TestHeaderOfAnother(t *testing.T) {
 	}
 }
 
-// TestSequence is the transfer of 10,000 bytes that was seen between librdmacm and siw, seen from
-// the receiver.
+// TestSequence replays a transfer of 10,000 bytes that was recorded between librdmacm and siw, as
+// the receiver sees it.
 func TestSequence(t *testing.T) {
 	r := NewReceiver(8192, 384)
 	if !r.Due() {
@@ -108,7 +108,7 @@ func TestSequence(t *testing.T) {
 	}
 }
 
-// TestForged has the numbers that a peer may not send.
+// TestForged: numbers that a peer must not send are errors.
 func TestForged(t *testing.T) {
 	header := Header{Credits: 16, Slots: rdmap.Handle{Len: 2}, Buffer: rdmap.Handle{Len: 100}}
 	for _, tt := range []struct {
@@ -152,7 +152,7 @@ func TestForged(t *testing.T) {
 	}
 }
 
-// TestEnds goes through all ends of both.
+// TestEnds: which word Close sends, for each state of both ends.
 func TestEnds(t *testing.T) {
 	shutdown, disconnect := NewWord(OpControl, Shutdown), NewWord(OpControl, Disconnect)
 	for _, tt := range []struct {
@@ -218,8 +218,8 @@ func (w *way) update() {
 	}
 }
 
-// TestRandom has both ends of one direction take turns at random. Every byte arrives in its place,
-// honest ends find no fault with each other, and the direction never comes to a standstill.
+// TestRandom lets both ends of one direction take turns at random. Every byte arrives in its place,
+// correct ends accept all of each other's messages, and the direction never stalls.
 func TestRandom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		half := rapid.IntRange(1, 100).Draw(t, "half")
@@ -292,8 +292,8 @@ func TestRandom(t *testing.T) {
 	})
 }
 
-// FuzzPeer: whatever words and slots a peer sends, nothing panics, each error is an ErrStream, what
-// waits for Read lies in the buffer, and data goes to descriptors of the peer alone.
+// FuzzPeer: whatever words and slots a peer sends, nothing panics, each error is an ErrStream, the
+// bytes that wait for Read lie in the buffer, and data goes only to descriptors of the peer.
 func FuzzPeer(f *testing.F) {
 	f.Add([]byte("\x01\x02\x01\x80\x00\x00\x00\x00\x00\x00VP\xab\x88\x90\x00\xa9\xa8\x1c\x00\x00\x00\x00\x02\x00\x00\x7f|\xa7\xf0\xb0\x00\x9a\x8f*\x00\x00\x01\x00\x00" +
 		"\x00\x08\x00\x00\x80\x01\x00\x80\x00\x00\x00\xe0"))
@@ -355,7 +355,7 @@ func FuzzPeer(f *testing.F) {
 	})
 }
 
-// TestAllocsPerMessage: a message and what the peer answers cost no allocation.
+// TestAllocsPerMessage: a message and the peer's answer allocate nothing.
 func TestAllocsPerMessage(t *testing.T) {
 	s := NewSender(Header{Credits: 16, Slots: rdmap.Handle{Len: 2}, Buffer: rdmap.Handle{Len: 64}})
 	r := NewReceiver(64, 16)
