@@ -124,7 +124,7 @@ var runDeviceFaults = []Fault{
 		Old: "	if v.fails() == nil { // another goroutine has been faster\n		return []step{stepFirst, stepSends}\n	}\n	return []step{stepLog, stepFirst, stepSends, stepFlush}\n", New: "	return append([]step{stepFirst, stepFail, stepSends, stepFlush}, stepLog)\n",
 		Package: "internal/softrnic", Tests: "^TestSchedules$"},
 	{Name: "a completion while the memory of the work request is read", File: "internal/softrnic/end.go",
-		Old: "	l.q.sendMu.Lock() // whoever holds it may read the memory of a flight\n	defer l.q.sendMu.Unlock()\n", New: "",
+		Old: "	l.q.sendMu.Lock() // the goroutine that holds it may read the memory of a flight\n	defer l.q.sendMu.Unlock()\n", New: "",
 		Package: "internal/softrnic", Tests: "^TestNoReadAfterCompletion$"},
 	{Name: "a dial that nobody stops", File: "internal/softrnic/qpend.go",
 		Old: "		q.stopDial()\n", New: "",

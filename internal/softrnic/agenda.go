@@ -14,10 +14,10 @@ const (
 	alarmMissed   // a peer that has left has been missed for long enough
 	alarmNotReady // a frame has waited for a receive of the peer's program for long enough
 	alarmVigil    // a round of the vigil
-	alarmReceives // frames that wait look for receives
+	alarmReceives // the receiver looks for receives for frames that wait
 	alarmDue      // an acknowledgement has waited for long enough
-	alarmRefuse   // a refusal looks whether the answers in front of it have left
-	alarmOwnWork  // work requests have waited for receives of their own program for long enough
+	alarmRefuse   // the receiver looks whether the answers in front of a refusal have left
+	alarmOwnWork  // settleDebts has waited for receives for long enough: see ownWork
 	alarms
 )
 
@@ -84,7 +84,7 @@ func (q *queuePair) clearLocked() {
 	}
 }
 
-// alarm is alarmLocked. once says that an alarm that is there already stays.
+// alarm is alarmLocked. If once is set, an alarm that is on the agenda already stays.
 func (l *link) alarm(k alarm, d time.Duration, once bool) {
 	l.q.mu.Lock()
 	defer l.q.mu.Unlock()
@@ -133,8 +133,8 @@ func (q *queuePair) rang() {
 	}
 }
 
-// alarmed has what is done for each alarm without a lock. l is the link, and life the number of the
-// life, when the timer rang.
+// alarmed has the function of each alarm that is called without a lock. l is the link, and life the
+// number of the life, when the timer rang.
 var alarmed [alarms]func(q *queuePair, l *link, life uint64)
 
 func init() {

@@ -12,8 +12,8 @@ import (
 )
 
 // A Pair is a queue pair that a connection manager connects, instead of the program by
-// ibv_modify_qp. It is that of one life of the queue pair: once the queue pair has been reset or
-// has failed, nothing can be done with it.
+// ibv_modify_qp. It is good for one life of the queue pair: once the queue pair has been reset or
+// has failed, the Pair is useless.
 type Pair struct {
 	q    *queuePair
 	life uint64
@@ -71,7 +71,7 @@ func (p *Pair) ConfigFor(peer *conn.Conn, w Wire, ird, ord int) *conn.Config {
 	return c
 }
 
-// replyTime is how long a connection manager's Reply may take to be sent.
+// replyTime is how long the Reply of a connection manager may take.
 const replyTime = 5 * time.Second
 
 // Expect says that a connection manager connects the queue pair that a program wants to join with
@@ -107,9 +107,9 @@ func (p *Pair) Accept(ctx context.Context, r *conn.Request, c *conn.Conn, cfg *c
 
 // Start makes c, which is in DDP mode, the connection of p, and takes the queue pair to RTS. peer
 // is the QPN of the peer, or 0. attrs are the attributes in RTS of a connection with frames, of
-// which the program may have set some itself. ended is called once when the connection has ended,
-// however. If Start returns an error, the queue pair is not the one that p is any more, or the peer
-// is gone; then c is closed.
+// which the program may have set some itself. ended is called once, when the connection has ended
+// for any reason. If Start returns an error, the life of the queue pair is over, or the peer is
+// gone; then c is closed.
 func (p *Pair) Start(c *conn.Conn, w Wire, initiator bool, peer uint32, attrs *uverbs.Attributes, ended func()) (err error) {
 	q := p.q
 	defer func() {
@@ -140,7 +140,7 @@ func (p *Pair) Start(c *conn.Conn, w Wire, initiator bool, peer uint32, attrs *u
 	}
 	l := q.newLink(c, peer, kind)
 	l.ended = ended
-	if attrs == nil { // as siw has them
+	if attrs == nil { // the same as siw's
 		s := c.Peer().Agreement
 		attrs = &uverbs.Attributes{DestQPN: peer, MTU: uverbs.MTU, MaxRead: uint8(min(s.ORD, 255)), MaxDestRead: uint8(min(s.IRD, 255))}
 	}
@@ -164,8 +164,8 @@ func (q *queuePair) manage(l *link, life uint64, attrs *uverbs.Attributes) bool 
 	return true
 }
 
-// Disconnect ends the connection of p, if it has one: what has been sent leaves, and what is posted
-// is flushed.
+// Disconnect ends the connection of p, if it has one: what has been sent leaves, and all other work
+// requests and receives are flushed.
 func (p *Pair) Disconnect() {
 	p.q.mu.Lock()
 	l := p.q.link

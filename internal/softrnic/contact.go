@@ -48,8 +48,9 @@ func (t *Contact) Accept(ctx context.Context, r *conn.Request, c *conn.Conn, cfg
 	return err
 }
 
-// Start makes c, which is in DDP mode, the connection of t. ended is called once when the
-// connection has ended, however. If Start returns an error, the peer is gone; then c is closed.
+// Start makes c, which is in DDP mode, the connection of t. ended is called once, when the
+// connection has ended for any reason. If Start returns an error, the peer is gone; then c is
+// closed.
 func (t *Contact) Start(c *conn.Conn, _ Wire, initiator bool, _ uint32, _ *uverbs.Attributes, ended func()) error {
 	exchange := awaitPeer
 	if initiator {
@@ -61,7 +62,7 @@ func (t *Contact) Start(c *conn.Conn, _ Wire, initiator bool, _ uint32, _ *uverb
 	}
 	t.conn = c
 	go func() {
-		// A peer with a queue pair may send frames, which nobody here can answer.
+		// A peer with a queue pair may send frames, which a Contact cannot answer.
 		_, _ = c.Read(make([]byte, frameLen))
 		_ = c.Close() // nothing can be done about it
 		ended()

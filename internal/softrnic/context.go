@@ -16,14 +16,15 @@ type Caller interface {
 	// NewChannel makes a channel for events to the program, and returns its descriptor there.
 	NewChannel() (fd uint32, c Channel, err error)
 	// FindChannel returns the channel that a descriptor of the program stands for: the one that
-	// NewChannel has returned, or any copy of it. It returns nil if that is none.
+	// NewChannel has returned, or any copy of it. It returns nil if the descriptor is not that of a
+	// channel.
 	FindChannel(fd int32) Channel
 }
 
 // A Channel carries events to a program. Any goroutine may use it.
 type Channel interface {
-	// Send sends an event. It does not wait. If the same event waits already, because the program
-	// leaves many unread, sent is false, and so it is if the program has closed the channel.
+	// Send sends an event. It does not wait. sent is false if the program has closed the channel,
+	// or if it leaves many events unread and the same event waits already.
 	Send(event []byte) (sent bool)
 	// TakeBack removes the events for which match returns true from those that the program has not
 	// read, and returns their number.
@@ -33,11 +34,10 @@ type Channel interface {
 	Close()
 }
 
-// A Context is what a program has when it has opened the device. Any goroutine may call the
-// methods.
+// A Context is a device that a program has opened. Any goroutine may call the methods.
 type Context struct {
 	dev *Device
-	// memory is what the program maps. The rings are in it.
+	// memory is the memory that the program maps. The rings are in it.
 	memory Memory
 
 	mu     locks.Mutex[locks.RNICContext]
@@ -59,10 +59,10 @@ type Context struct {
 	// ends the faults of the context; nil before the channel for events is there
 	stopFaults func() // +checklocks:asyncMu
 
-	// late are the queues that have been empty for a while although receives are awaited
+	// late looks for receives in queues that have been empty for a while
 	late lookout
 
-	// pairs are those of qps, for the doorbell, by their handles.
+	// pairs are the queue pairs of qps, for the doorbell, by their handles.
 	pairsMu locks.RWMutex[locks.RNICPairs]
 	pairs   map[uint32]*queuePair // +checklocks:pairsMu
 }
@@ -70,10 +70,10 @@ type Context struct {
 // A channel is a completion channel of a program.
 type channel struct {
 	Channel
-	users int // CQs, and one more until it is known that the program has closed it
+	users int // CQs, and one more until the device finds that the program has closed it
 }
 
-// leave is called when a user has gone. The last one closes the channel.
+// leave notes that a user has gone. The last one closes the channel. c may be nil.
 func (c *channel) leave() {
 	if c == nil {
 		return
@@ -83,13 +83,13 @@ func (c *channel) leave() {
 	}
 }
 
-// A Memory is memory that a program can map by its offset, all zero. The rings are in it, from From
-// on, which is not 0: the provider takes the offset 0 for "no ring".
+// A Memory is zeroed memory that a program can map by its offset. The rings are in it, from the
+// offset From on. From is not 0, because the provider takes the offset 0 for "no ring".
 type Memory struct {
 	Bytes []byte
 	From  uint64
-	// Release is called with a part that nobody uses any more, for now. Nil means that nothing is
-	// to be done.
+	// Release is called with each part that is no longer in use. The part may come into use again.
+	// Release may be nil.
 	Release func(part []byte)
 }
 
@@ -122,8 +122,8 @@ var limits = uverbs.Device{
 	VendorID: noVendor, PartID: 0, Hardware: 1, Paging: paging,
 }
 
-// paging is what memory of the right OnDemand serves: everything. No memory is pinned, whatever its
-// rights are.
+// paging lists the operations on memory with the right OnDemand: all of them. No memory is pinned,
+// whatever its rights are.
 var paging = uverbs.Paging{
 	Implicit: true,
 	RC: uverbs.PagingSend | uverbs.PagingReceive | uverbs.PagingWrite | uverbs.PagingRead | uverbs.PagingAtomic |
@@ -132,7 +132,7 @@ var paging = uverbs.Paging{
 	UD: uverbs.PagingSend | uverbs.PagingReceive | uverbs.PagingSharedReceive,
 }
 
-// noVendor is a number that stands for no vendor, as rxe has it: programs take 0 for an error.
+// noVendor is the vendor ID that means no vendor, as in rxe. Programs take 0 for an error.
 const noVendor = 0xffffff
 
 // maxInline is the maximum length of inline data in bytes.
@@ -147,9 +147,9 @@ func (c *Context) Doorbell() {
 	}
 }
 
-// DoorbellOf is Doorbell for the queue pairs that the commands name which the program has written:
-// rxe's provider writes a POST_SEND for each post. The program may have written anything. If a
-// command names no queue pair, DoorbellOf looks at all.
+// DoorbellOf is Doorbell for the queue pairs that the program's commands name: rxe's provider
+// writes a POST_SEND for each post. The program may have written anything. If a command names no
+// queue pair, DoorbellOf rings for all of them.
 func (c *Context) DoorbellOf(commands []byte) {
 	c.pairsMu.RLock()
 	defer c.pairsMu.RUnlock()
@@ -170,8 +170,8 @@ func (c *Context) DoorbellOf(commands []byte) {
 	}
 }
 
-// HasFewPairs reports whether a look at all queue pairs takes less time than finding out which the
-// program names.
+// HasFewPairs reports whether a look at all queue pairs takes less time than finding out which ones
+// the program names.
 func (c *Context) HasFewPairs() bool {
 	c.pairsMu.RLock()
 	defer c.pairsMu.RUnlock()
@@ -179,8 +179,8 @@ func (c *Context) HasFewPairs() bool {
 	return len(c.pairs) <= few
 }
 
-// look looks at every send queue. Unlike Doorbell it waits for goroutines that are looking at one:
-// what they have taken from it may not be complete yet.
+// look looks at every send queue. Unlike Doorbell, it waits for goroutines that are looking at one:
+// the work requests that they have taken may not be complete yet.
 func (c *Context) look() {
 	c.pairsMu.RLock()
 	defer c.pairsMu.RUnlock()
@@ -189,7 +189,7 @@ func (c *Context) look() {
 	}
 }
 
-// Close destroys all objects of the context. Peers learn of it as from a NIC.
+// Close destroys all objects of the context. Peers notice that as they would with a NIC.
 func (c *Context) Close() {
 	c.dev.mu.Lock()
 	delete(c.dev.contexts, c)
@@ -228,7 +228,7 @@ func (c *Context) Close() {
 	}
 }
 
-// Do carries out a command. in is its input, and driverIn that of the provider. Do returns the two
+// Do carries out a command. in is its input, and driverIn the provider's input. Do returns the two
 // answers.
 func (c *Context) Do(caller Caller, cmd uverbs.Command, in, driverIn []byte) (out, driverOut []byte, e syscall.Errno) {
 	c.mu.Lock()
@@ -264,7 +264,7 @@ func (c *Context) newHandleLocked() uint32 {
 	return c.last
 }
 
-// newRingLocked makes a ring in the file. ok is false if it has no room.
+// newRingLocked makes a ring in the memory of c. ok is false if there is no room.
 //
 // +checklocks:c.mu
 func (c *Context) newRingLocked(n, entryLen uint32) (r *ring.Ring, m uverbs.Mapping, ok bool) {
@@ -279,7 +279,7 @@ func (c *Context) newRingLocked(n, entryLen uint32) (r *ring.Ring, m uverbs.Mapp
 	return ring.New(c.memory.Bytes[off:off+uint64(size):off+uint64(size)], n, entryLen), uverbs.Mapping{Offset: off, Size: size}, true
 }
 
-// giveBackLocked takes the memory of a ring back, which nobody uses any more.
+// giveBackLocked takes back the memory of a ring that is no longer in use.
 //
 // +checklocks:c.mu
 func (c *Context) giveBackLocked(m uverbs.Mapping) {
@@ -289,7 +289,7 @@ func (c *Context) giveBackLocked(m uverbs.Mapping) {
 	c.space.giveBack(m)
 }
 
-// GetContext makes the channel for asynchronous events. It is made once.
+// GetContext makes the channel for asynchronous events. A context has only one.
 func (c *commands) GetContext() (fd uint32, e syscall.Errno) {
 	c.asyncMu.Lock()
 	defer c.asyncMu.Unlock()
@@ -316,7 +316,7 @@ func (c *Context) raise(userHandle uint64, e uverbs.EventType) (n uint32) {
 }
 
 // reported returns how many of the n asynchronous events about an object the program has read. The
-// others are taken back: nobody can acknowledge them any more.
+// others are taken back: the program cannot acknowledge them any more.
 func (c *Context) reported(userHandle uint64, n uint32) uint32 {
 	c.asyncMu.Lock()
 	defer c.asyncMu.Unlock()
@@ -341,7 +341,7 @@ func (c *commands) CreateCompChannel() (fd uint32, e syscall.Errno) {
 	if err != nil {
 		return 0, syscall.EMFILE
 	}
-	for old, x := range c.channels { // nothing tells us of an earlier one that the program has closed
+	for old, x := range c.channels { // the device does not learn when the program closes a channel
 		if old.IsClosed() {
 			delete(c.channels, old)
 			x.leave()

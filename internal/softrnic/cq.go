@@ -8,7 +8,7 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// A notice is what a CQ's channel waits for.
+// A notice is the kind of completion that a CQ's channel waits for.
 type notice uint8
 
 const (
@@ -28,7 +28,7 @@ type completionQueue struct {
 	mu locks.Mutex[locks.RNICCompletions]
 	// nil once the CQ is destroyed
 	ring *ring.Ring // +checklocks:mu
-	// where the ring is in the file
+	// where the ring is in the context's memory
 	at     uverbs.Mapping // +checklocks:mu
 	armed  notice         // +checklocks:mu
 	events uint32         // +checklocks:mu
@@ -46,8 +46,8 @@ func (q *completionQueue) complete(w *uverbs.WC, solicits bool) {
 		return
 	}
 	if !q.ring.Put(w.Put) {
-		// A program must make its CQ as long as its queues. As from a NIC, the completion is lost,
-		// and the program is told.
+		// A program must make its CQ as long as its queues. As with a NIC, the completion is lost,
+		// and the program gets an event.
 		if !q.overrun {
 			q.overrun = true
 			q.asyncEvents += q.ctx.raise(q.userHandle, uverbs.EventCQError)
@@ -62,7 +62,7 @@ func (q *completionQueue) complete(w *uverbs.WC, solicits bool) {
 	}
 }
 
-// close takes no completion any more.
+// close makes q drop further completions.
 func (q *completionQueue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -74,12 +74,12 @@ func (q *completionQueue) arm(n notice) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.channel != nil {
-		q.armed = max(q.armed, n) // a program that has asked for any does not lose that
+		q.armed = max(q.armed, n) // a program that has asked for any completion keeps that request
 	}
 }
 
 // leastCQE is the least number of completions that a CQ holds. perftest's latency tests ask for
-// one, and if they wait for events, they may leave one there when the next comes.
+// one, and if they wait for events, they may leave one completion there when the next comes.
 const leastCQE = 15
 
 // checkCQE returns an error for a size that a CQ can't have.
@@ -132,7 +132,7 @@ func (c *commands) ResizeCQ(handle, n uint32) (has uint32, at uverbs.Mapping, e 
 	if e := checkCQE(n); e != 0 {
 		return 0, at, e
 	}
-	c.look() // what has been posted before may complete before
+	c.look() // work requests that were posted before may complete before
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if n < q.ring.Len() {
@@ -167,7 +167,7 @@ func (c *commands) ReqNotifyCQ(handle uint32, solicitedOnly bool) syscall.Errno 
 	return 0
 }
 
-// DestroyCQ destroys a CQ that no queue pair has.
+// DestroyCQ destroys a CQ that no queue pair uses.
 //
 // +checklocks:c.mu
 func (c *commands) DestroyCQ(handle uint32) (completions, asynchronous uint32, e syscall.Errno) {

@@ -17,7 +17,7 @@ import (
 	"github.com/rddp/rddp/internal/softrnic/user"
 )
 
-// A Config says what device New makes.
+// A Config configures a Device.
 type Config struct {
 	// Addresses are the addresses of this host at which peers find the device. Each is a GID, in
 	// this order. There must be at least one.
@@ -25,7 +25,7 @@ type Config struct {
 	// Log receives an event for each context, and for the beginning and the end of each
 	// connection. Nil means none.
 	Log *slog.Logger
-	// Faults are made on purpose. Nil means none.
+	// Faults are the injected faults. Nil means none.
 	Faults *fault.Injector
 	// OnlyTCP says that even peers on this host are connected by TCP, instead of through memory.
 	OnlyTCP bool
@@ -44,7 +44,7 @@ type Device struct {
 	rnrTick     time.Duration
 	missMost    time.Duration
 	managerTime time.Duration
-	userOf      func(*conn.Conn) user.Relation // userOf, if no test has another one
+	userOf      func(*conn.Conn) user.Relation // the function userOf, unless a test replaces it
 	guid        [8]byte
 	// ctx is done when the device closes.
 	ctx    context.Context
@@ -54,22 +54,23 @@ type Device struct {
 	mu locks.Mutex[locks.Leaf]
 	// queue pairs by QPN
 	pairs map[uint32]*queuePair // +checklocks:mu
-	// how often a connection manager expects a peer
+	// the calls of Expect that are in effect, by peer
 	expected map[far]int  // +checklocks:mu
 	refusals refusedPeers // +checklocks:mu
 	// the open contexts; nil once the device is closed
 	contexts map[*Context]struct{} // +checklocks:mu
 }
 
-// missMost is how long work requests wait at most for a peer that has left, if no test has made it
-// longer.
+// missMost is how long work requests wait at most for a peer that has left. Tests may use another
+// time.
 const missMost = time.Second
 
-// rnrTick is the unit of the table in rnrTime, if no test has made it longer.
+// rnrTick is the unit of the table in rnrTime. Tests may use another unit.
 const rnrTick = 10 * time.Microsecond
 
-// managerTime is how long a connection manager has for that, if no test has made it longer. A
-// program accepts a request as soon as it has taken its queue pair to RTR.
+// managerTime is how long a connection manager that is expected to connect a queue pair has for
+// that: see joinLater. Tests may use another time. A program accepts a request as soon as it has
+// taken its queue pair to RTR.
 const managerTime = 100 * time.Millisecond
 
 // New returns a new device.
@@ -87,11 +88,11 @@ func New(c Config) (*Device, error) {
 	}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	_, _ = rand.Read(d.guid[:])
-	d.guid[0] = d.guid[0]&^1 | 2 // as the address of an interface that nobody has assigned
+	d.guid[0] = d.guid[0]&^1 | 2 // as in a locally administered address
 	return d, nil
 }
 
-// GUID returns the number of the device, which no other has.
+// GUID returns the GUID of the device, which is random.
 func (d *Device) GUID() [8]byte { return d.guid }
 
 // GIDs returns the addresses of the device as GIDs.
@@ -175,13 +176,13 @@ func qpnAddress(gid uverbs.GID, qpn uint32) string {
 	return net.JoinHostPort(a.String(), uintString(qpn>>8))
 }
 
-// A far is a queue pair of any device.
+// A far names a queue pair of any device.
 type far struct {
 	gid uverbs.GID
 	qpn uint32
 }
 
-// expects reports whether a connection manager may connect the queue pair that is to be joined with
+// expects reports whether a connection manager may connect the queue pair that a program joins with
 // p.
 func (d *Device) expects(p far) bool {
 	d.mu.Lock()

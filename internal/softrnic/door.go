@@ -15,37 +15,38 @@ import (
 	"github.com/rddp/rddp/mpa"
 )
 
-// This file decides who may join a queue pair that a program joins by its attributes. The rule is
-// the same for a connection through memory, over TCP, and for a Request that comes before the
-// program has named the peer:
+// This file decides which peers may join a queue pair that a program joins by its attributes. The
+// rule is the same for a connection through memory, over TCP, and for a Request that comes before
+// the program has named the peer:
 //
 //   - The hello comes from the address that is the peer's GID, for the queue pair that the program
 //     has named, and from the end that dials.
 //   - A peer on this host has the user of this process. The kernel says so: for memory in package
 //     shm, for TCP here.
 //   - A peer elsewhere, where the kernel cannot be asked, has the TCP port that is in the number of
-//     its queue pair. The end that dials finds it there. The other end asks there, whether the
-//     secret of the hello is that of a dial which is under way. So another user of the peer's host,
+//     its queue pair. The end that dials finds it there. The other end asks there whether the
+//     secret of the hello is that of a dial that is under way. So another user of the peer's host,
 //     and another host behind the same NAT, cannot take the peer's place as long as its device is
 //     there.
 
 var (
 	errAnotherUser = errors.New("the peer's device belongs to another user of this host")
-	errEnding      = errors.New("the peer is on this host, and its end of the connection says no more whose it is")
+	errEnding      = errors.New("the peer is on this host, and its end of the connection is closing, so its user is not known")
 	errNotItsPort  = errors.New("the device at the port of the peer's queue pair does not dial")
 )
 
-// userOf returns whose the device at the other end of a connection is.
+// userOf returns the relation of the user of the device at the other end of a connection to this
+// process.
 func userOf(c *conn.Conn) user.Relation {
 	if isNear(c) {
-		return user.Same // package shm connects nobody else
+		return user.Same // package shm connects no other user
 	}
 	return user.OfTCP(addrPort(c.LocalAddr()), addrPort(c.RemoteAddr()))
 }
 
 // reasonAgainst returns why a connection whose peer has the relation r to this process must not
-// join a queue pair, or nil. An end that has begun to end may be anybody's: what was sent in front
-// of its end would still be read.
+// join a queue pair, or nil. An end that is closing may be any user's, and the bytes that it has
+// sent before would still be read.
 func reasonAgainst(r user.Relation) error {
 	switch r {
 	case user.Another:
@@ -71,7 +72,7 @@ func (q *queuePair) isDialing(h *hello) bool {
 }
 
 // confirmed is the private data with which a device rejects the Request of a question, if the
-// answer is yes. With an acceptance, whoever asks would reach registered memory.
+// answer is yes. An acceptance would let the peer that asks access registered memory.
 const confirmed = "rddp QP: yes"
 
 // answerQuestion answers whether q dials the queue pair that asks.
@@ -104,13 +105,13 @@ func (q *queuePair) confirm(ctx context.Context, p *request) error {
 	return errNotItsPort
 }
 
-// refusalsEvery is how often a reason of refusals is logged at most.
+// refusalsEvery is the least time between two warnings of refusals for the same reason.
 const refusalsEvery = time.Minute
 
-// refusedPeers say when a refused peer was last logged, by the reason.
+// refusedPeers say when a refusal was last logged as a warning, by the reason.
 type refusedPeers map[error]time.Time
 
-// isDue reports whether a refusal is to be logged.
+// isDue reports whether a refusal is to be logged as a warning.
 func (r refusedPeers) isDue(why error, now time.Time) bool {
 	if last, known := r[why]; known && now.Sub(last) < refusalsEvery {
 		return false
@@ -119,7 +120,8 @@ func (r refusedPeers) isDue(why error, now time.Time) bool {
 	return true
 }
 
-// refuses logs that a peer of q is refused, but not each time: the peer comes again and again.
+// refuses logs that a peer of q is refused, but as a warning only now and then: the peer comes
+// again and again.
 func (q *queuePair) refuses(peer net.Addr, from uint32, why error) {
 	reason := errNotItsPort
 	for _, known := range []error{errAnotherUser, errEnding} {

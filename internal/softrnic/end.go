@@ -35,10 +35,10 @@ func (e *end) run() (number uint64) {
 	return e.number
 }
 
-// then puts steps in front of those that are left.
+// then puts steps in front of the steps that are left.
 func (e *end) then(s []step) { e.steps = slices.Concat(s, e.steps) }
 
-// carries has what carries out each step.
+// carries has the function that carries out each step.
 var carries [len(stepNames)]func(*end)
 
 func init() {
@@ -78,13 +78,13 @@ func init() {
 }
 
 // lastFlush is when the last receive completes after the connection manager has told the program of
-// the end. rsockets of rdma-core 44 take a flushed receive for nothing and wait again. They learn
-// of the end from the manager's event, but the thread that takes it does not wake the one that
-// waits, so the waiting thread needs a completion after it.
+// the end. rsockets of rdma-core 44 ignore a flushed receive and wait again. They learn of the end
+// from the manager's event, but the thread that takes the event does not wake the thread that
+// waits, which needs a completion after the event.
 const lastFlush = 50 * time.Millisecond
 
-// fail takes the queue pair to ERR. It does nothing if that cannot fail, or if l is not nil and not
-// its link.
+// fail takes the queue pair to ERR. It does nothing if the queue pair cannot fail, or if l is not
+// nil and not its link.
 func (e *end) fail(l *link) {
 	q := e.q
 	q.mu.Lock()
@@ -155,7 +155,7 @@ func (e *end) judge() {
 	case verdictRefused:
 		e.why = e.l.out.why // +checklocksignore: the link's queue pair is locked
 	case verdictOurs:
-		e.why = "the peer has done what it must not: " + e.err.Error()
+		e.why = "the peer has broken the rules: " + e.err.Error()
 	case verdictLeft:
 		e.status, e.why = uverbs.FlushErr, "the peer has disconnected"
 	}
@@ -164,8 +164,8 @@ func (e *end) judge() {
 
 func connectionEnded(err error) string { return "the connection has ended: " + err.Error() }
 
-// blame notes which Write the peer's Terminate names. A Read or an atomic has a Completion that
-// says so.
+// blame notes which Write the peer's Terminate names. A Read or an atomic that it names has a
+// Completion with that error.
 func (e *end) blame() {
 	var t *rdmap.TerminateError
 	if !errors.As(e.err, &t) {
@@ -216,7 +216,7 @@ func (l *link) shut() {
 	forgetLater(l.serving, l.forget)
 }
 
-// over has nothing complete any more.
+// over makes sure that nothing completes any more.
 func (l *link) over() {
 	l.q.mu.Lock()
 	defer l.q.mu.Unlock()
@@ -225,7 +225,7 @@ func (l *link) over() {
 
 // settle completes the last work requests of a link that has failed.
 func (l *link) settle(status uverbs.WCStatus) {
-	l.q.sendMu.Lock() // whoever holds it may read the memory of a flight
+	l.q.sendMu.Lock() // the goroutine that holds it may read the memory of a flight
 	defer l.q.sendMu.Unlock()
 	l.q.mu.Lock()
 	defer l.q.mu.Unlock()
@@ -236,7 +236,8 @@ func (l *link) settle(status uverbs.WCStatus) {
 	close(l.settled)
 }
 
-// leave forgets the last work requests of a link that ends in order. It returns how it ends.
+// leave forgets the last work requests of a link that ends in order. It returns the step that ends
+// the connection.
 func (l *link) leave() []step {
 	l.q.mu.Lock()
 	defer l.q.mu.Unlock()
@@ -244,8 +245,9 @@ func (l *link) leave() []step {
 	return l.out.leaves()
 }
 
-// discard ends the peer's access to the program's memory. What the peer has written before it
-// learns of the end may still be on its way, and the program may use the memory for something else.
+// discard ends the peer's access to the program's memory. RDMA Writes that the peer has sent before
+// it learns of the end may still be on their way, and the program may use the memory for something
+// else.
 func (l *link) discard() {
 	l.q.mu.Lock()
 	defer l.q.mu.Unlock()
@@ -281,8 +283,9 @@ func (l *link) close() {
 	go func() { _ = l.conn.Close() }() // it may be closed already
 }
 
-// settleDebts tells the peer what has been carried out of what it has sent in front of something
-// wrong. Frames may wait for receives of the program. The Terminate, which Close sends, comes last.
+// settleDebts lets the frames be carried out that the peer has sent in front of something wrong,
+// and acknowledges them. They may wait for receives of the program. The Terminate, which Close
+// sends, comes last.
 //
 // Nothing of the peer is read any more, so work requests of the program get neither
 // acknowledgements nor answers. If there are any, the program may post receives only once they have
@@ -308,5 +311,5 @@ func (l *link) settleDebts() {
 	_ = l.post(frame{kind: frameAck, number: l.receiver.consumedNumber()}) // if it fails, the peer is gone
 }
 
-// ownWork is how long a work request of the program waits for receives of the same program.
+// ownWork is how long settleDebts waits for receives of a program that has work requests under way.
 const ownWork = 100 * time.Millisecond

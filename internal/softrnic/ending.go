@@ -2,44 +2,44 @@ package softrnic
 
 import "slices"
 
-// A step is a part of the end of a queue pair, or of its link. A life and an outgoing say which
-// steps there are, and in which order, so whoever carries them out decides nothing: see end.
+// A step is a part of the end of a queue pair, or of its link. A life and an outgoing return the
+// steps in their order, so the code that carries them out decides nothing: see end.
 type step uint8
 
 const (
-	// What a connection does that has ended.
-	stepSettleDebts step = iota // the peer hears what has been carried out in front of what was wrong
+	// The steps of a connection that has ended.
+	stepSettleDebts step = iota // what the peer has sent in front of something wrong is carried out and acknowledged
 	stepClose                   // nothing comes or leaves any more
-	stepDrain                   // what has left before is known
+	stepDrain                   // all Completions of the connection are taken
 	stepJudge                   // what follows: see outgoing.ended
-	stepBlame                   // the work request is blamed that the peer's Terminate names
+	stepBlame                   // the Write that the peer's Terminate names is blamed
 
-	// What follows for the queue pair.
+	// The steps of the queue pair.
 	stepFail    // see life.fails
 	stepMiss    // see life.misses
 	stepPart    // see outgoing.goes
 	stepLose    // see life.loses
-	stepRaise   // its program hears that a peer has done what it must not, if it has failed
-	stepTell    // the connection manager hears that the connection has ended
-	stepLog     // people hear of it
+	stepRaise   // if it has failed, the program gets an event that says that the peer has broken the rules
+	stepTell    // the connection manager learns that the connection has ended
+	stepLog     // the end is logged
 	stepAwait   // nothing, until the work requests of the last link have completed
-	stepKick    // work requests behind them get what the life says
+	stepKick    // the queue pair looks at its send queue: see life.turn
 	stepFirst   // the first work request completes with the status of the end
 	stepSends   // work requests are flushed
 	stepFlush   // receives are flushed, if it has failed
-	stepButLast // all of them but the last
-	stepLast    // the last, later
-	stepForget  // they are forgotten
+	stepButLast // all receives but the last are flushed
+	stepLast    // the last receive is flushed, later
+	stepForget  // receives are forgotten
 	stepLeft    // see life.left
 
-	// What a link does that ends.
+	// The steps of a link that ends.
 	stepFlushReceive // frames that wait are forgotten, and the receive that is being filled is flushed
 	stepDropReceive  // both are forgotten
-	stepDiscard      // the peer reaches the program's memory no more
+	stepDiscard      // the peer cannot access the program's memory any more
 	stepOver         // nothing begins or completes any more: see outgoing.ends
 	stepSettle       // work requests complete: see outgoing.settles
 	stepLeave        // work requests are forgotten: see outgoing.leaves
-	stepBye          // the peer hears what has been received, and that nothing follows
+	stepBye          // the peer learns what has been received, and that nothing follows
 	stepHangUp       // the connection is closed without that
 )
 
@@ -60,12 +60,13 @@ var (
 	pairLost  = []step{stepLog, stepKick}
 	pairReset = []step{stepAwait, stepForget, stepLeft}
 
-	// A failure, and one that the program wants: another goroutine may have been faster.
+	// The ends by a failure, and by the program's wish, which waits for a failure that another
+	// goroutine has begun.
 	endFails = []step{stepFail, stepFlush}
 	endToErr = []step{stepFail, stepFlush, stepAwait}
 )
 
-// A closing is how the connection of a link has ended, and whose it is.
+// A closing is how the connection of a link has ended, and what kind of link it was.
 type closing struct {
 	how    connectionEnd
 	kind   linkKind
@@ -78,12 +79,12 @@ type connectionEnd uint8
 const (
 	endOrderly connectionEnd = iota // the peer has ended it after what it has sent
 	endBroken                       // it has ended before that
-	endOurs                         // this end has told the peer that it has done what it must not
-	endTheirs                       // the peer has told this end so
+	endOurs                         // this end ends it with a Terminate, because the peer has broken the rules
+	endTheirs                       // the peer has ended it with a Terminate
 )
 
-// steps returns what a connection does that has ended. A peer that has got what it waits for may
-// leave before this end knows what has left, so the judgment comes after that.
+// steps returns the steps of a connection that has ended. A peer that has got what it waits for may
+// leave before this end has taken its own Completions, so the judgment comes after them.
 func (c *closing) steps() []step {
 	s := []step{stepSettleDebts, stepClose, stepDrain, stepJudge}
 	if c.how != endOurs || c.kind == linkPlain {
@@ -98,7 +99,7 @@ type verdict uint8
 const (
 	verdictNone    verdict = iota // nothing: what has ended the link fails the queue pair
 	verdictRefused                // it fails, because the peer has refused a work request
-	verdictOurs                   // it fails, because the peer has done what it must not
+	verdictOurs                   // it fails, because the peer has broken the rules
 	verdictLeft                   // it fails, because the peer has disconnected with nothing under way
 	verdictFails                  // it fails, because the connection has ended
 	verdictMiss                   // it misses the peer, and may fail later: see miss
@@ -108,7 +109,7 @@ const (
 // steps returns what follows from a verdict.
 func (v verdict) steps(c *closing) (s []step) {
 	flush, last := stepFlush, []step(nil)
-	if c.kind.isManaged() && !c.shared { // after the last receive, the program hears nothing any more
+	if c.kind.isManaged() && !c.shared { // after the last receive, the program gets no more completions
 		flush, last = stepButLast, []step{stepLast}
 	}
 	switch v {

@@ -11,8 +11,8 @@ import (
 
 // Errors of one work request.
 var (
-	errLocalProtection = errors.New("softrnic: a scatter/gather entry names memory that is not registered so")
-	errBind            = errors.New("softrnic: a memory window that cannot be bound or invalidated so")
+	errLocalProtection = errors.New("softrnic: a scatter/gather entry names memory that is not registered for this access")
+	errBind            = errors.New("softrnic: the memory window cannot be bound or invalidated")
 	errLocalLength     = errors.New("softrnic: longer than the scatter/gather list")
 )
 
@@ -20,7 +20,7 @@ var (
 var (
 	errEnded    = errors.New("softrnic: the connection of the queue pair has ended")
 	errNotReady = errors.New("softrnic: the queue pair does not wait for this connection")
-	// errEarly is for the log: no program can be told, because nobody checks a doorbell.
+	// errEarly is for the log: a doorbell returns no error to the program.
 	errEarly = errors.New("the program has posted work requests before RTS, where an adapter refuses them; they wait for RTS")
 )
 
@@ -37,8 +37,7 @@ func localStatus(err error) uverbs.WCStatus {
 	return uverbs.LocalQPErr
 }
 
-// endStatus returns the status of the work request to blame for err, with which its connection has
-// ended.
+// endStatus returns the status of the work request to blame when its connection has ended with err.
 func endStatus(err error) uverbs.WCStatus {
 	var t *rdmap.TerminateError
 	if !errors.As(err, &t) {
@@ -63,7 +62,7 @@ func endStatus(err error) uverbs.WCStatus {
 	return uverbs.RemoteOpErr
 }
 
-// endOf says how a connection has ended, whose last error is given.
+// endOf returns how a connection has ended whose last error is err.
 func endOf(err error) connectionEnd {
 	var t *rdmap.TerminateError
 	switch {

@@ -15,19 +15,19 @@ const (
 	// maxLong is how many bytes of payload longer than a chunk may be on their way. A single Send
 	// may have more.
 	maxLong = 64 << 20
-	// depth is the depth of the queues of the connection: as many requests as all that can be
-	// outstanding.
+	// depth is the depth of the send queue of the connection: it has room for all requests that can
+	// be outstanding.
 	depth = 4*maxFlights + 4*window + maxChunks
 )
 
 // chunks are buffers for payload that is on its way between TCP and a program.
 var chunks = sync.Pool{New: func() any { return &chunk{b: make([]byte, chunkLen)} }}
 
-// A chunk is a buffer, and what its work request was for.
+// A chunk is a buffer of a request, and the flight that waits for the request.
 type chunk struct {
 	b      []byte
 	n      int
-	flight *flight // of a Read or atomic; nil if the buffer is all that the completion ends
+	flight *flight // nil if no flight waits for the Completion
 }
 
 // complete takes the Completions of the connection until it ends.
@@ -95,7 +95,7 @@ func (f *flight) answered(ch *chunk, c *rdmap.Completion) error {
 }
 
 // newChunkLocked returns a buffer of n bytes and its number, or nil if too many are in use. f is
-// the flight that waits for it, if any. Buffers of at most a word do not count.
+// the flight that waits for it, if any. Buffers of at most 8 bytes do not count.
 //
 // +checklocks:l.q.mu
 func (l *link) newChunkLocked(n int, f *flight) (uint64, *chunk) {
@@ -127,14 +127,15 @@ func (l *link) isIdle() bool {
 	return l.out.isIdle()
 }
 
-// acknowledged completes the flights that the frame with the given number ends.
+// acknowledged handles the peer's acknowledgement of the frames up to number.
 func (l *link) acknowledged(number uint32) error {
 	l.q.mu.Lock()
 	defer l.q.mu.Unlock()
 	return l.advanceLocked(l.out.acknowledged(number))
 }
 
-// advanceLocked does what the news of the peer's frames allow. err is that of the news.
+// advanceLocked completes the flights that a frame of the peer has ended, or returns err, the error
+// of that frame.
 //
 // +checklocks:l.q.mu
 func (l *link) advanceLocked(err error) error {
@@ -155,7 +156,7 @@ func (l *link) retireLocked() {
 	for f := l.out.front(); f != nil; f = l.out.front() {
 		if f.status == uverbs.Success {
 			if s := l.q.ctx.dev.faults.Send(); s != uverbs.Success {
-				l.out.breaks(f, s, "a fault to order")
+				l.out.breaks(f, s, "an injected fault")
 			}
 		}
 		if !l.out.retires() {

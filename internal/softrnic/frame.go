@@ -91,7 +91,7 @@ func parseFrame(b []byte) (f frame, rest []byte, err error) {
 	if len(rest) > maxPiece || f.kind != frameSend && len(rest) > 0 {
 		return f, nil, fmt.Errorf("%w: type %d with %d bytes", errFrame, f.kind, len(rest))
 	}
-	if f.kind == frameRefuse && f.status == uverbs.Success { // it would be that of the work request
+	if f.kind == frameRefuse && f.status == uverbs.Success { // the work request would fail with success
 		return f, nil, fmt.Errorf("%w: it refuses with success", errFrame)
 	}
 	if f.kind != frameSend && f.flags&flagInvalidate != 0 {
@@ -100,16 +100,16 @@ func parseFrame(b []byte) (f frame, rest []byte, err error) {
 	return f, rest, nil
 }
 
-// A hello is the private data of the MPA Request and Reply: which two queue pairs are to be joined.
-// A question is that of a Request: see door.go.
+// A hello is the private data of the MPA Request and Reply: it says which two queue pairs are to be
+// joined. A Request may ask a question instead: see door.go.
 //
 //	 0                 7      8      12     16           32           48
 //	+-----------------+------+------+------+------------+------------+
 //	| "rddp QP"       | kind | from | to   | GID        | secret     |
 //	+-----------------+------+------+------+------------+------------+
 //
-// from is the queue pair of the end that sends it, and so is the GID. The secret is that of the end
-// which dials; a Reply has none.
+// from and the GID are those of the end that sends the hello. The secret is that of the end that
+// dials; a Reply has none.
 type hello struct {
 	kind     helloKind
 	from, to uint32 // QPNs
@@ -153,7 +153,7 @@ func key(b [4]byte) uint32 {
 	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
 }
 
-// A secret is what only the end that dials and the port that it dials know.
+// A secret is known only to the end that dials and to the port that it dials.
 type secret [16]byte
 
 func newSecret() (s secret) {

@@ -9,11 +9,11 @@ import (
 )
 
 // An incoming is the half of a link that receives: the frames of the peer, and the acknowledgements
-// that it waits for. It is a value without lock, goroutine or clock, as a life is. What it does to
-// the program's queues and memory, and says to the peer, it does by its hands.
+// that it waits for. It is a value without lock, goroutine or clock, as a life is. Its hands access
+// the program's queues and memory, and send frames to the peer.
 type incoming struct {
 	state incomingState
-	// over UC, what finds no receive is lost
+	// over UC, a message that finds no receive is lost
 	unreliable bool
 	// numbers of the last frame that was acted upon, and of the last that was acknowledged
 	consumed, acked uint32
@@ -32,8 +32,8 @@ type incomingState uint8
 
 const (
 	inOpen     incomingState = iota // it is acted upon, or held
-	inRefusing                      // it is behind one that is to be refused, and nobody looks at it
-	inClosed                        // nobody looks at it
+	inRefusing                      // it is behind a frame that is to be refused, and is ignored
+	inClosed                        // it is ignored
 )
 
 var incomingNames = [...]string{"open", "refusing", "closed"}
@@ -59,10 +59,10 @@ type inbound struct {
 	n  uint32
 }
 
-// hands are what an incoming acts by.
+// hands are the actions of an incoming on its surroundings.
 type hands interface {
 	// take takes the program's next receive. It returns nil if there is none. The status is not
-	// Success if the receive is wrong, or fails to order.
+	// Success if the receive is wrong, or fails by an injected fault.
 	take() (*inbound, uverbs.WCStatus)
 	// place copies a piece of a Send to its receive.
 	place(m *inbound, payload []byte) error
@@ -81,8 +81,8 @@ type hands interface {
 	fail(m *inbound, status uverbs.WCStatus)
 }
 
-// comes is the event that a frame comes that counts. The payload belongs to the caller. waits says
-// that it is the first one that waits for a receive. An error ends the connection.
+// comes is the event that a frame that counts arrives. The payload belongs to the caller. waits
+// says that the frame is the first one that waits for a receive. An error ends the connection.
 func (in *incoming) comes(f frame, payload []byte, h hands) (waits bool, err error) {
 	switch {
 	case in.state != inOpen, len(in.held) == 0 && in.acts(f, payload, h):
@@ -101,7 +101,7 @@ func (in *incoming) comes(f frame, payload []byte, h hands) (waits bool, err err
 func (in *incoming) saysNotReady(h hands) { h.say(frame{kind: frameNotReady, number: in.consumed + 1}) }
 
 // looks is the event that the program may have posted receives. Frames that wait are acted upon.
-// again says that there are still some, and acted that there were others.
+// again says that some still wait, and acted that some were acted upon.
 func (in *incoming) looks(h hands) (acted, again bool) {
 	for len(in.held) > 0 && in.state == inOpen && in.acts(in.held[0].frame, in.held[0].payload, h) {
 		in.held[0].payload = nil
@@ -168,8 +168,8 @@ func (in *incoming) acts(f frame, payload []byte, h hands) bool {
 	return true
 }
 
-// meets is the event that a message without a frame waits for a receive. It returns false if it
-// has to wait on. If the receive is wrong, the link ends.
+// meets is the event that a message without a frame waits for a receive. It returns false if the
+// message has to wait on. If the receive is wrong, the link ends.
 func (in *incoming) meets(h hands) bool {
 	if in.state != inOpen {
 		return true
@@ -181,7 +181,7 @@ func (in *incoming) meets(h hands) bool {
 	return m != nil
 }
 
-// fills is the event that bytes of that message come. An error ends the connection.
+// fills is the event that bytes of that message arrive. An error ends the connection.
 func (in *incoming) fills(payload []byte, h hands) error {
 	if in.state != inOpen {
 		return nil
@@ -195,8 +195,8 @@ func (in *incoming) fills(payload []byte, h hands) error {
 	return nil
 }
 
-// filled is the event that nothing of that message follows. f says what belongs to it. filled
-// returns false if the link has ended.
+// filled is the event that the message is complete. f has its flags, and its key if it invalidates
+// one. filled returns false if the link has ended.
 func (in *incoming) filled(f frame, h hands) bool {
 	if in.state == inClosed {
 		return false
@@ -221,9 +221,9 @@ func (in *incoming) says(h hands) {
 	h.say(frame{kind: frameAck, number: in.consumed})
 }
 
-// asked is the event that the peer asks for an acknowledgement. It returns false if that waits for
-// what the program sends next: then looksLate must be called. idle says that this end waits for no
-// acknowledgement itself.
+// asked is the event that the peer asks for an acknowledgement. It returns false if the
+// acknowledgement waits for the program's next work requests: then looksLate must be called. idle
+// says that this end waits for no acknowledgement itself.
 func (in *incoming) asked(idle bool, now time.Time, h hands) (said bool) {
 	if said = in.due.ask(idle, now); said {
 		in.says(h)
@@ -253,15 +253,15 @@ func (in *incoming) looksLate(now time.Time, h hands) (again bool) {
 	return again
 }
 
-// refuses is the event that the present frame is wrong. The peer is told, and the receive that is
-// being filled fails. The program may end the queue pair once it sees that. So the answers to Reads
-// and atomics in front of the frame leave first.
+// refuses is the event that the present frame is wrong. The peer gets a refusal, and the receive
+// that is being filled fails. The program may end the queue pair once it sees that, so the answers
+// to Reads and atomics in front of the frame leave first.
 func (in *incoming) refuses(ours, theirs uverbs.WCStatus, h hands) {
 	incomingNext.Become(&in.state, inRefusing)
 	h.refuse(ours, theirs)
 }
 
-// refused is the event that they have left, or that the peer does not take them.
+// refused is the event that these answers have left, or that the peer does not take them.
 func (in *incoming) refused(ours, theirs uverbs.WCStatus, h hands) {
 	if in.state == inRefusing {
 		h.say(frame{kind: frameRefuse, number: in.consumed + 1, status: theirs})
@@ -280,7 +280,7 @@ func (in *incoming) fails(status uverbs.WCStatus, h hands) {
 	h.fail(m, status)
 }
 
-// stops is the event that nothing that waits is to be acted upon any more.
+// stops is the event that frames that wait are not to be acted upon any more.
 func (in *incoming) stops() {
 	if in.state == inOpen {
 		incomingNext.Become(&in.state, inRefusing)

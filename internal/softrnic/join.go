@@ -24,7 +24,7 @@ import (
 type port struct {
 	mu        locks.Mutex[locks.RNICPort]
 	listeners []*conn.Listener // +checklocks:mu
-	// those for peers on this host
+	// the listeners for peers on this host
 	near      []*conn.Listener         // +checklocks:mu
 	datagrams map[uint16]*datagramPort // +checklocks:mu
 	closed    bool                     // +checklocks:mu
@@ -127,7 +127,7 @@ type request struct {
 	user user.Relation // never Another
 }
 
-// refuse tells the peer that nobody waits for it.
+// refuse tells the peer that no queue pair waits for it.
 func (r *request) refuse() { r.reject(nil) }
 
 // reject rejects the Request.
@@ -146,14 +146,14 @@ func (d *Device) receiveRequest(c *conn.Conn) {
 	defer cancel()
 	r, err := c.ReceiveRequest(ctx)
 	if err != nil {
-		_ = c.Close() // the peer is none of ours
+		_ = c.Close() // the peer is not a device of this package
 		return
 	}
 	h, err := parseHello(r.PrivateData)
 	p := &request{hello: h, conn: c, r: r}
 	q := d.find(h.to)
-	// The address is TCP's, so a peer can't pretend to be another host. A peer that comes through
-	// memory says itself which address of this host it has.
+	// The address is TCP's, so a peer can't pretend to be another host. A peer that connects
+	// through memory says itself which address of this host it has.
 	from := netip.AddrFrom16(h.gid).Unmap()
 	switch {
 	case err != nil || q == nil || q.num>>8 != uint32(addrPort(c.LocalAddr()).Port()):
@@ -180,8 +180,8 @@ func addrPort(a net.Addr) netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-// earlyMost is how many Requests wait for the program to name the peer. The device of a peer that
-// is refused dials again, so others cost it only that time.
+// earlyMost is how many Requests wait at most until the program names the peer. A peer whose
+// Request is refused dials again, so it only loses time.
 const earlyMost = 4
 
 // requested handles a peer's wish. If q is not ready to be joined, the request waits.
@@ -272,8 +272,8 @@ func (q *queuePair) gidLocked() uverbs.GID {
 	return uverbs.GID(q.ctx.dev.addresses[q.life.attrs.Address.SGIDIndex].As16())
 }
 
-// join joins q with the queue pair that its attributes name. If that is another one, the one with
-// the lower GID and QPN dials, and the other one waits. life is that of q.
+// join joins q with the queue pair that its attributes name. If that is another one, the queue pair
+// with the lower GID and QPN dials, and the other one waits. life is that of q.
 func (q *queuePair) join(life uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -282,10 +282,10 @@ func (q *queuePair) join(life uint64) {
 	}
 }
 
-// joinLater joins q unless a connection manager has connected it soon. That some peer's request
-// names the queue pair which the program wants to join q with does not prove that the program wants
-// to accept the request. life is that of q. If a manager connects q later, that connection is
-// faster: the peer's end does not want the other one.
+// joinLater joins q unless a connection manager connects it within managerTime. A manager's request
+// from the queue pair that the program wants to join q with does not prove that the program accepts
+// the request. life is that of q. If a manager connects q later than that, its connection still
+// comes first, because the peer's end does not want the other one.
 func (q *queuePair) joinLater(life uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -8,9 +8,9 @@ import (
 	"github.com/rddp/rddp/internal/states"
 )
 
-// A life is what becomes of a queue pair: its state for verbs, and how it is joined with its peer.
-// It is a value without lock, goroutine or clock. Its methods are the events, and what they return
-// is what the queue pair has to do.
+// A life is the state of a queue pair: its state for verbs, and how it is joined with its peer. It
+// is a value without lock, goroutine or clock. Its methods are the events, and they return what the
+// queue pair has to do.
 type life struct {
 	kind  uverbs.QPType
 	attrs uverbs.Attributes
@@ -23,7 +23,7 @@ type life struct {
 	// a connection manager has connected it
 	managed bool
 	// the state to which the program has taken it, if managed. The device takes it to RTS with the
-	// connection, and a program of InfiniBand's connection manager does so itself once it hears of
+	// connection, and a program of InfiniBand's connection manager does so itself once it learns of
 	// the connection.
 	told uverbs.State
 }
@@ -38,23 +38,23 @@ type life struct {
 //	    │                 │                               │        │
 //	    └─────────────────┴──────────────────────────▶ gone ◀──────┘
 //
-// A connection manager may take an unjoined one to up. Those that have no link become lost once
-// work requests have waited for too long. From each state but destroyed, a reset leads to leaving
-// and from there to unjoined.
+// A connection manager may take an unjoined queue pair to up. Queue pairs without a link become
+// lost once work requests have waited for too long. From each state but destroyed, a reset leads to
+// leaving and from there to unjoined.
 type joinState uint8
 
 const (
-	unjoined  joinState = iota // it has no link, and this end does nothing for one
+	unjoined  joinState = iota // it has no link, and this end does nothing to get one
 	expecting                  // the peer dials
 	dialing                    // this end dials
 	up                         // it has a link
-	missed                     // the peer has left, and what it knows of may still come by another connection
+	missed                     // the peer has left, and the work that it has done before may still arrive on other connections
 	losing                     // the peer has gone without work requests under way, and the link ends
 	lost                       // the peer has gone, or has never come: the next work request fails
 	failing                    // the queue pair has failed, and the work requests of the link complete
 	gone                       // it has failed, and work requests are flushed
 	leaving                    // it is being reset
-	destroyed                  // nobody looks at its rings any more
+	destroyed                  // nothing looks at its rings any more
 )
 
 var joinNames = [...]string{
@@ -92,11 +92,11 @@ func (v *life) mayLink(number uint64) bool {
 	return v.number == number && v.isIn(unjoined, expecting, dialing)
 }
 
-// isEnding reports whether work requests of the last link may still complete. What is behind them
-// in the queues must not complete before.
+// isEnding reports whether work requests of the last link may still complete. Work requests behind
+// them in the queues must not complete first.
 func (v *life) isEnding() bool { return v.isIn(losing, failing, leaving) }
 
-// stateNext has the changes of state that happen. Those that a program asks for are fewer: see
+// stateNext has the changes of state that can happen. A program may ask for fewer: see
 // uverbs.Change.Allowed.
 //
 //	RESET ──▶ INIT ──▶ RTR ──▶ RTS ◀──▶ SQD
@@ -119,7 +119,7 @@ func (v *life) setState(to uverbs.State) {
 	v.attrs.SQDNotify = v.attrs.SQDNotify && to == uverbs.SQD // a later stay in SQD may be without the event
 }
 
-// hears reports whether a datagram with the given key goes to a receive.
+// hears reports whether a datagram with the given key goes to a receive of the queue pair.
 func (v *life) hears(key uint32) bool {
 	return key == v.attrs.QKey && v.attrs.State >= uverbs.RTR && v.attrs.State <= uverbs.SQD
 }
@@ -165,7 +165,7 @@ func (v *life) turn() turn {
 // leastPatience is how long a queue pair waits for its peer at least, before its work requests
 // fail. A NIC may give up within milliseconds, because another NIC answers within microseconds.
 // Here the peer's device shares its processors with the program, and with whatever else a busy CI
-// runner does, and may still be on its way.
+// runner does, and may have to start first.
 const leastPatience = 5 * time.Second
 
 // patience returns how long work requests wait for a sign of the peer: as long as a NIC would
@@ -177,13 +177,13 @@ func (v *life) patience() time.Duration {
 	return max(leastPatience, v.retryTime())
 }
 
-// retryTime returns how long a NIC repeats what has no answer.
+// retryTime returns how long a NIC repeats a request that gets no answer.
 func (v *life) retryTime() time.Duration {
 	return (time.Duration(v.attrs.Retry) + 1) * (4096 * time.Nanosecond) << (v.attrs.Timeout & 31)
 }
 
-// posted is the event that work requests wait. If they wait for a link from now on, it returns how
-// long they do, and otherwise 0.
+// posted is the event that work requests wait in the queue. If they begin to wait for a link, it
+// returns the limit of that wait, and otherwise 0.
 func (v *life) posted() (limit time.Duration) {
 	if v.turn() != turnAwait || v.waits {
 		return 0
@@ -193,9 +193,8 @@ func (v *life) posted() (limit time.Duration) {
 	return limit
 }
 
-// waited is the event that the time of a wait is over, which rang under the given number. It
-// returns false if the wait has ended before. In another state than RTS, the work requests may wait
-// once more.
+// waited is the event that the limit of a wait has passed, under the given number. It returns false
+// if the wait has ended before. In states other than RTS, the work requests may wait once more.
 func (v *life) waited(number uint64) bool {
 	if !v.waits || v.number != number {
 		return false
@@ -217,7 +216,7 @@ func (v *life) joins(dials bool) {
 }
 
 // mayStart reports whether the device may link the queue pair by a connection that was begun under
-// a number.
+// the given number.
 func (v *life) mayStart(number uint64) bool {
 	return v.mayLink(number) && v.attrs.State >= uverbs.RTR && v.attrs.State <= uverbs.SQD
 }
@@ -241,9 +240,9 @@ var managedBits = [...]struct {
 	{uverbs.RTS, uverbs.MaskTimeout | uverbs.MaskRetry | uverbs.MaskRNRRetry | uverbs.MaskSQPSN | uverbs.MaskMaxRead},
 }
 
-// manages is the event that a connection manager has connected the queue pair, which may do so: see
-// mayManage. The queue pair goes to RTS, with the attributes that the program has not set itself.
-// plain says that the connection has no frames.
+// manages is the event that a connection manager has connected the queue pair, as mayManage allows.
+// The queue pair goes to RTS, with the attributes that the program has not set itself. plain says
+// that the connection has no frames.
 func (v *life) manages(attrs *uverbs.Attributes, plain bool) {
 	from := v.attrs.State
 	for _, next := range managedBits {
@@ -259,7 +258,7 @@ func (v *life) manages(attrs *uverbs.Attributes, plain bool) {
 	v.links()
 }
 
-// seen returns the state in which the program has its queue pair.
+// seen returns the state of the queue pair as the program sees it.
 func (v *life) seen() uverbs.State {
 	if v.isAhead() {
 		return v.told
@@ -267,8 +266,8 @@ func (v *life) seen() uverbs.State {
 	return v.attrs.State
 }
 
-// follows is the event that the program takes its queue pair where it has been for a while: see
-// isAhead.
+// follows is the event that the program takes its queue pair to a state that the queue pair has
+// passed already: see isAhead.
 func (v *life) follows(to uverbs.State) { v.told = to }
 
 // isAhead reports whether a connection manager has taken the queue pair to RTS before the program
@@ -277,7 +276,7 @@ func (v *life) isAhead() bool {
 	return v.managed && v.attrs.State == uverbs.RTS && v.told < uverbs.RTS
 }
 
-// misses is the event that the peer has left without a word for the work requests under way.
+// misses is the event that the peer has left in order. Work requests may be under way.
 func (v *life) misses() { joinNext.Become(&v.join, missed) }
 
 // loses is the event that the peer has gone, and that nothing was under way. The link ends. loses
@@ -344,7 +343,7 @@ func (v *life) left() { joinNext.Become(&v.join, unjoined) }
 // destroys is the event that the program destroys the queue pair, which has been reset.
 func (v *life) destroys() { joinNext.Become(&v.join, destroyed) }
 
-// ends ends the wait of work requests, and what was begun for a connection.
+// ends ends the wait of work requests. Connections that were begun come too late.
 func (v *life) ends() {
 	v.number++
 	v.waits = false

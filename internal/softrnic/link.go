@@ -17,9 +17,9 @@ import (
 type link struct {
 	q    *queuePair
 	conn *conn.Conn
-	// serving is the connection on which the requests of the peer come, and what answers them
-	// leaves: conn, unless the queue pair is joined with itself. Then served is closed when serving
-	// has ended.
+	// serving is the connection on which the requests of the peer come and their answers leave:
+	// conn, unless the queue pair is joined with itself. Then served is closed when serving has
+	// ended.
 	serving *conn.Conn
 	served  chan struct{}
 	peer    uint32 // QPN
@@ -30,7 +30,8 @@ type link struct {
 	cancel context.CancelFunc
 	// drained is closed after that, when all Completions have been taken.
 	drained chan struct{}
-	// settled is closed when end has completed the work requests of a link that has failed.
+	// settled is closed when the work requests of a link that has ended have completed or are
+	// forgotten.
 	settled chan struct{}
 
 	// The mu of q guards what follows.
@@ -44,7 +45,7 @@ type link struct {
 	cause error // +checklocks:q.mu
 	// FPDUs of both directions when the vigil looked last
 	moved uint64 // +checklocks:q.mu
-	// bytes of payload that are too long for a chunk
+	// bytes of payload in buffers longer than a chunk
 	long int // +checklocks:q.mu
 
 	// ends the Discard of what the peer writes; nil if there is none
@@ -59,9 +60,9 @@ type link struct {
 type Wire uint8
 
 const (
-	// Frames are what two devices of this package say to each other.
+	// Frames means the frames that two devices of this package exchange.
 	Frames Wire = iota
-	// Plain is RDMAP without anything of ours, as every iWARP device speaks it.
+	// Plain means RDMAP without frames, as every iWARP device speaks it.
 	Plain
 )
 
@@ -183,7 +184,7 @@ func (q *queuePair) newLink(c *conn.Conn, peer uint32, k linkKind) *link {
 //
 // +checklocks:q.mu
 func (q *queuePair) setLinkLocked(l *link) {
-	delete(q.coming, l.serving) // the link sees to it
+	delete(q.coming, l.serving) // the link ends it from now on
 	q.link = l
 	q.stopJoiningLocked() // the peer, or a connection manager, may have been faster than the dial
 }
@@ -214,7 +215,7 @@ func (l *link) post(frames ...frame) error {
 	return err
 }
 
-// way says what the connection goes over, for people.
+// way says what the connection goes over, for the log.
 func (l *link) way() string {
 	switch {
 	case l.kind == linkPlain:

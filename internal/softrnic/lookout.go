@@ -24,8 +24,8 @@ type lateReceive struct {
 }
 
 const (
-	// lookEvery is how often a queue pair looks for receives at first. It becomes slower, up to
-	// lookSlowly; then the lookout looks.
+	// lookEvery is how often a queue pair looks for receives at first. The time between two looks
+	// grows up to lookSlowly; then the lookout looks.
 	lookEvery  = 20 * time.Microsecond
 	lookSlowly = time.Millisecond
 	// lookRarely is the longest time between two looks of a lookout.
@@ -35,7 +35,7 @@ const (
 	lookEach = 4 * time.Microsecond
 )
 
-// add has found called once the queue has a receive. A queue that is gone has none.
+// add makes l call found once the queue has a receive. A queue that is destroyed never has one.
 func (l *lookout) add(queue *receiveQueue, found func()) *lateReceive {
 	l.mu.Lock()
 	defer l.mu.Unlock()

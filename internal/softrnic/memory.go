@@ -25,7 +25,7 @@ type Process interface {
 type protectionDomain struct {
 	handle uint32
 	domain ddp.Domain
-	// users are the objects that use the PD. The Context's mutex guards it.
+	// users is the number of objects that use the PD. The Context's mutex guards it.
 	users int
 
 	port port // where the peers of its queue pairs connect
@@ -99,7 +99,7 @@ func checkAccess(a uverbs.Access) syscall.Errno {
 	return 0
 }
 
-// remoteAccess returns the rights of peers.
+// remoteAccess returns the rights that a gives to peers.
 func remoteAccess(a uverbs.Access) (r ddp.Access) {
 	for _, x := range []struct {
 		from uverbs.Access
@@ -134,15 +134,15 @@ func (m *memoryRegion) register() syscall.Errno {
 	return 0
 }
 
-// checkMemory returns an error for memory that cannot be registered. What is registered on demand
-// need not be there yet.
+// checkMemory returns an error for memory that cannot be registered. Memory that is registered on
+// demand need not exist yet.
 func (m *memoryRegion) checkMemory() syscall.Errno {
 	switch {
 	case m.Access&uverbs.OnDemand == 0:
 		if m.Len == 0 || m.process.Check(m.Start, m.Len, m.Access&uverbs.LocalWrite != 0) != nil {
 			return syscall.EFAULT
 		}
-	case m.Len == math.MaxUint64 && m.Start == 0 && m.VA == 0: // all that the program has, and will have
+	case m.Len == math.MaxUint64 && m.Start == 0 && m.VA == 0: // all memory that the program has, and will have
 		m.Len = math.MaxInt64 // no program has more
 	case m.Len == 0 || m.Start > math.MaxInt64-min(m.Len, math.MaxInt64):
 		return syscall.EINVAL
@@ -195,7 +195,7 @@ func (m *memoryRegion) copy(b []byte, addr uint64, do func(p Process, b []byte, 
 // A cursor is a position in a scatter/gather list.
 type cursor struct {
 	pd   *protectionDomain
-	list []byte // what is left of the list; the first entry in part
+	list []byte // the rest of the list, which begins with an entry that may be done in part
 	skip uint32 // how much of the first entry is done
 }
 

@@ -9,15 +9,14 @@ import (
 )
 
 // This file has the connections to devices of the same host and user. They go through memory that
-// both devices share, and all that is above TCP is the same. Where there is no such connection, it
-// is TCP: to another host, to a device of another user by rdma_cm, and with a network whose faults
-// are made on purpose.
+// both devices share, and all that is above TCP is the same. All other connections go over TCP: to
+// another host, to a device of another user by rdma_cm, and over a network with injected faults.
 
 // hasNear reports whether the device connects through memory at all.
 func (d *Device) hasNear() bool { return !d.onlyTCP && !d.faults.HasNetwork() }
 
-// nearConfig makes c the configuration of a connection through memory, for either end. Without the
-// wish of either, FPDUs have no CRC: it would protect bytes that do not leave the host's memory.
+// nearConfig returns c changed for a connection through memory, for either end. Neither end asks
+// for CRCs, so FPDUs have none: a CRC would protect bytes that do not leave the host's memory.
 func nearConfig(c *conn.Config) *conn.Config {
 	n := *c
 	n.NoCRC = true
@@ -26,7 +25,7 @@ func nearConfig(c *conn.Config) *conn.Config {
 
 // ListenNear listens for devices of this host that would reach a TCP listener at the address at.
 // only says that such a listener for IPv6 takes no connections over IPv4. ListenNear returns nil if
-// that cannot be; then the devices come over TCP.
+// it cannot listen; then the devices connect over TCP.
 func (d *Device) ListenNear(at netip.AddrPort, only bool, c *conn.Config) *conn.Listener {
 	if !d.hasNear() {
 		return nil

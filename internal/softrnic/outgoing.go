@@ -16,12 +16,13 @@ type flight struct {
 	n        uint32
 	signaled bool
 	remote   rdmap.Handle // where it begins in the peer's memory
-	// number is that of the frame with whose acknowledgement the flight is over, once it is known.
+	// number is the number of the frame whose acknowledgement ends the flight, valid if numbered is
+	// set.
 	number   uint32
 	numbered bool
-	// awaits is the number of answers to Reads and atomics that have not come, and posted says that
-	// all questions have been asked. What this end does alone has no question. Other flights have
-	// neither.
+	// A flight with isRead set ends with answers, not with an acknowledgement. awaits is the number
+	// of answers that have not come, and posted says that all pieces that get one have been posted.
+	// An operation of this end alone has no such piece.
 	isRead bool
 	awaits int
 	posted bool
@@ -60,19 +61,20 @@ func (f *flight) isDone(acked uint32) bool {
 	return f.isWrite() || f.isOver(acked)
 }
 
-// A linkKind says who has joined the two queue pairs of a link, and what its connection carries.
+// A linkKind says how the two queue pairs of a link were joined, and what its connection carries.
 type linkKind uint8
 
 const (
-	linkJoined  linkKind = iota // the programs, by attributes; it carries frames
-	linkSelf                    // the program, a queue pair with itself
-	linkManaged                 // a connection manager, with frames
-	// A connection manager, without frames: a flight ends with the Completions of its pieces.
+	linkJoined  linkKind = iota // by the attributes that the programs have set; it carries frames
+	linkSelf                    // by its attributes, with itself; it carries frames
+	linkManaged                 // by a connection manager; it carries frames
+	// by a connection manager, without frames: a flight ends with the Completions of its pieces
 	linkPlain
 )
 
 // isManaged reports whether a connection manager tells the program of any end of the link. So the
-// program's receives are flushed, too, however it has ended: the program may wait for them alone.
+// program's receives are flushed, too, however the link has ended: the program may wait for nothing
+// but them.
 func (k linkKind) isManaged() bool { return k >= linkManaged }
 
 // An outgoing is the half of a link that sends: the work requests on their way, and the frames that
@@ -80,24 +82,23 @@ func (k linkKind) isManaged() bool { return k >= linkManaged }
 type outgoing struct {
 	state outgoingState
 	kind  linkKind
-	// serves is how many Reads and atomics the peer serves at a time. The connection keeps that
-	// depth.
+	// serves is how many Reads and atomics the peer serves at a time. The connection keeps to that.
 	serves int
 	// work requests whose completion is due, in order
 	flights []*flight
-	// The frames that count. sent is the number of the last one, and acked of the last that the
-	// peer has acknowledged.
+	// The frames that count: sent is the number of the last one, and acked that of the last one
+	// that the peer has acknowledged.
 	sent, acked uint32
-	// the last frames that the peer acts upon after it has received them: of a Send, and of those
-	// that need a receive
+	// the last frames that the peer acts upon some time after it has received them: the last frame
+	// of a Send, and the last frame that needs a receive
 	lastSend, lastReceive uint32
 	// notReady is the frame that waits for a receive of the peer's program, or acked if none does.
 	notReady uint32
 	// the work request that the peer has refused; nil if there is none
 	culprit *flight
-	// indebted says that nothing of the peer is read any more: see owes.
+	// indebted says that nothing from the peer is read any more: see owes.
 	indebted bool
-	// for the log: how it was refused
+	// why the peer has refused culprit, for the log
 	why string
 }
 
@@ -133,9 +134,9 @@ func (o *outgoing) dooms() {
 	}
 }
 
-// owes is the event that frames of the peer wait for receives, and that nothing else of it is read.
-// It reports whether work requests are under way, which get no answers then. Those that begin later
-// get none either.
+// owes is the event that frames of the peer wait for receives, and that nothing else from it is
+// read. It reports whether work requests are under way, which get no answers then. Those that begin
+// later get none either.
 func (o *outgoing) owes() bool {
 	o.indebted = true
 	return !o.isIdle()
@@ -172,9 +173,9 @@ func (o *outgoing) mayRead(depth int) bool {
 	return n < depth
 }
 
-// isInOrder reports whether a flight that reaches the peer's memory by itself comes behind what a
-// receive takes there. Over InfiniBand a Write, a Read or an atomic never overtakes a Send. Here
-// the connection places Writes and answers Reads, while frames go to the receiver and may wait
+// isInOrder reports whether a flight that accesses the peer's memory directly comes behind the data
+// that receives place there. Over InfiniBand a Write, a Read or an atomic never overtakes a Send.
+// Here the connection places Writes and answers Reads, while frames go to the receiver and may wait
 // there. So the work request begins once the frames in front of it have been acknowledged. A Write
 // waits for Sends alone: immediate data in front of it does not touch the memory.
 func (o *outgoing) isInOrder(f *flight) bool {
@@ -188,7 +189,8 @@ func (o *outgoing) isInOrder(f *flight) bool {
 // mayNumber reports whether the window has room for another frame.
 func (o *outgoing) mayNumber() bool { return o.sent-o.acked < window }
 
-// numbers is the event that a frame goes out that counts. The flights are those that it ends.
+// numbers is the event that a frame that counts goes out. Its acknowledgement ends the given
+// flights.
 func (o *outgoing) numbers(kind frameType, flights []*flight) {
 	o.sent++
 	switch kind {
@@ -236,7 +238,7 @@ func (o *outgoing) reached(number uint32) error {
 	return nil
 }
 
-// of returns the work request of frame number, or nil if the link has ended.
+// of returns the work request of frame number, or nil if there is none.
 func (o *outgoing) of(number uint32) *flight {
 	for _, f := range o.flights {
 		if !f.isRead && (!f.numbered || int32(f.number-number) >= 0) {
@@ -267,7 +269,7 @@ func (o *outgoing) refuses(f *flight, status uverbs.WCStatus, why string) {
 	o.dooms()
 }
 
-// blames is the event that the peer has ended the connection for the sake of a flight.
+// blames is the event that the peer has ended the connection because of a flight.
 func (o *outgoing) blames(f *flight) {
 	o.culprit = f
 	o.dooms()
@@ -338,8 +340,8 @@ func (o *outgoing) failed() int {
 	return max(slices.IndexFunc(o.flights, func(f *flight) bool { return f.status != uverbs.Success || f == o.culprit }), 0)
 }
 
-// leaves is the event that the link ends in order: nothing completes. It returns how: a peer that
-// has failed, or that has gone, hears nothing.
+// leaves is the event that the link ends in order: nothing completes. It returns the step that ends
+// the connection: if the link has failed or lost its peer, there is no bye.
 func (o *outgoing) leaves() []step {
 	how := stepBye
 	if o.state == outOver {
@@ -370,8 +372,8 @@ func (o *outgoing) ended(c *closing) verdict {
 }
 
 // goes is the event that the peer does not answer any more. It returns the steps that follow. As
-// from a NIC, a program that has nothing under way does not learn of it: then no work request
-// begins any more before the queue pair loses its link.
+// with a NIC, a program that has nothing under way does not learn of it. In that case no work
+// request begins any more before the queue pair loses its link.
 func (o *outgoing) goes() []step {
 	if !o.isIdle() {
 		return endFails

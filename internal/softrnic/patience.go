@@ -33,7 +33,7 @@ func (q *queuePair) waited(life uint64) {
 
 // miss ends l, whose peer has left, but not before a NIC would give up. Connections are not in
 // order with each other: a program whose work on another queue pair is done may destroy all of
-// them, and its peer must hear of the work before it hears of a work request that came too late.
+// them, and its peer must learn of that work before it learns that a work request came too late.
 func (q *queuePair) miss(l *link, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -57,8 +57,8 @@ func (l *link) missed() {
 	(&end{q: l.q, l: l, err: err, steps: []step{stepPart}}).run()
 }
 
-// notReadyFor handles the news that frame number waits for a receive of the peer's program, whose
-// RNR timer is given.
+// notReadyFor handles a frameNotReady of the peer: frame number waits for a receive of its program,
+// whose RNR timer is given.
 func (l *link) notReadyFor(number uint32, timer uint8) error {
 	l.q.mu.Lock()
 	defer l.q.mu.Unlock()

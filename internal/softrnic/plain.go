@@ -12,9 +12,9 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// This file has the connections without frames, as iWARP has them: a work request is one RDMAP
-// message, or several Writes or Reads, and completes when TCP has taken it. There are no
-// acknowledgements, and neither atomics nor immediate data, which RFC 5040 does not have.
+// This file has the connections without frames, plain iWARP: a work request is one RDMAP message,
+// or several Writes or Reads, and completes when TCP has taken it. There are no acknowledgements,
+// and neither atomics nor immediate data, which RFC 5040 does not have.
 //
 // A Send that finds no receive waits in the connection, and TCP holds back the peer if many do.
 // iWARP would allow the device to end the connection.
@@ -35,10 +35,10 @@ func (q *queuePair) plainConfig(c *conn.Config) {
 	c.LongestMessage = q.longestMessage(q.recv.takenNow())
 }
 
-// longestMessage returns the function that says how long a Send on a connection may be, before
-// which so many receives were taken. The receive for the Send may be posted later; then the length
-// is judged once more when it is. Nobody knows beforehand which of the receives in a shared queue a
-// Send gets.
+// longestMessage returns the function that says how long a Send on a connection may be. taken is
+// the number of receives that were taken before the connection. If the receive for the Send is
+// posted later, the length is checked again then. It is not known beforehand which receive of a
+// shared queue a Send gets.
 func (q *queuePair) longestMessage(taken uint32) func(before uint32, whole bool) int {
 	if q.srq != nil {
 		return func(_ uint32, whole bool) int {
@@ -68,14 +68,14 @@ const (
 // things for the peer, if the program has not sent anything by then, or has been very quick:
 //
 //   - A responder may not send before the initiator has (RFC 5044 §7.1.2). So either program may
-//     speak first, as over InfiniBand. The peer-to-peer model of RFC 6581 would be the other way,
-//     but some responders do not know it, and Linux's siw may crash over it.
+//     speak first, as over InfiniBand. The peer-to-peer model of RFC 6581 would be another way, but
+//     some responders do not know it, and Linux's siw may crash over it.
 //   - Linux's siw may leave FPDUs unread that arrive within milliseconds of its Reply, until more
 //     arrive.
 //
-// A peer that talks needs none, and it may harm: siw resets a connection in which something lies
-// unread when its program closes it, and what siw has sent may be lost then. On a busy machine the
-// timer may be that late.
+// A peer that talks needs no nudge, which might even harm: siw resets a connection that has unread
+// bytes when its program closes it, and data that siw has sent may be lost then. On a busy machine
+// the timer may be that late.
 func nudge(c *conn.Conn) { time.AfterFunc(nudgeAfter, func() { nudgeNow(c) }) }
 
 func nudgeNow(c *conn.Conn) {

@@ -13,7 +13,7 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// A queuePair is a QP. What it does next, its life says.
+// A queuePair is a QP. Its life says what it does next.
 //
 // Locks are taken in this order: Context.mu, sendMu, recvMu, mu, and then those of a queue of
 // receives, and of a CQ.
@@ -48,24 +48,24 @@ type queuePair struct {
 	// what the send queue does next
 	sender sender // +checklocks:sendMu
 
-	// mu guards the life, and what of the link goes out.
+	// mu guards the life, and the half of the link that sends.
 	mu   locks.Mutex[locks.RNICPair]
 	life life // +checklocks:mu
 	// the connection to the peer; nil if there is none
 	link *link // +checklocks:mu
-	// ending is closed once the work requests of the last link that has failed have completed, and
-	// nil if no link has failed.
+	// ending is closed once the work requests of the last link that has ended have completed or are
+	// forgotten. It is nil if no link has ended.
 	ending chan struct{} // +checklocks:mu
-	// connections that may become that of the link, and how to end the Discard of each; nil without
-	// one
+	// connections that may become that of the link, each with the function that ends its Discard,
+	// or nil
 	coming map[*conn.Conn]func() // +checklocks:mu
 	// ends the dial that is under way; nil if there is none
 	stopDial context.CancelFunc // +checklocks:mu
 	// of the dial that is under way: see door.go
 	secret secret // +checklocks:mu
-	// what peers have sent before this end was ready for it
+	// Requests of peers that have come before this end was ready for them
 	requests []*request // +checklocks:mu
-	// what is to be done later, and what says when; nil before there was anything
+	// what is to be done later, and the timer for it; nil before the first alarm
 	agenda agenda      // +checklocks:mu
 	timer  *time.Timer // +checklocks:mu
 	// warns of work requests that are posted too early
@@ -74,7 +74,7 @@ type queuePair struct {
 	stopFaults func() // +checklocks:mu
 }
 
-// beginFaultsLocked begins the faults to order that begin with RTS, whether the program or a
+// beginFaultsLocked begins the injected faults that begin with RTS, whether the program or a
 // connection manager has taken q there.
 //
 // +checklocks:q.mu
@@ -149,7 +149,7 @@ func (c *Context) makeRingsLocked(q *queuePair) syscall.Errno {
 	if q.sq, q.sqAt, ok = c.newRingLocked(q.caps.MaxSendWR, uverbs.SendElementLen(q.caps.MaxSendSGE, q.caps.MaxInline)); !ok {
 		return syscall.ENOMEM
 	}
-	q.caps.MaxSendWR = min(q.sq.Cap(), limits.MaxQPWR) // a program may ask for what it has got
+	q.caps.MaxSendWR = min(q.sq.Cap(), limits.MaxQPWR) // a program may ask for as many as it has got
 	if q.recv != nil {
 		return 0
 	}
@@ -256,7 +256,7 @@ func (q *queuePair) modify(a *uverbs.Change) syscall.Errno {
 	return 0
 }
 
-// valid reports whether the device has the values that a sets. It refuses what rxe refuses: a
+// valid reports whether the device supports the values that a sets. It refuses what rxe refuses: a
 // program may count on the other values, such as a retry count that has no room in InfiniBand's
 // field.
 func valid(a *uverbs.Change) bool {
@@ -280,8 +280,7 @@ func valid(a *uverbs.Change) bool {
 	return true
 }
 
-// reachableLocked reports whether the addresses that a sets are ones that the device has, or can
-// reach.
+// reachableLocked reports whether the device has, or can reach, the addresses that a sets.
 //
 // +checklocks:q.mu
 func (q *queuePair) reachableLocked(a *uverbs.Change) bool {
@@ -369,7 +368,7 @@ func (q *queuePair) ring() {
 	}
 }
 
-// kick looks at the send queue, or has the goroutine look that does so already.
+// kick looks at the send queue, or makes the goroutine that looks at it look again.
 func (q *queuePair) kick() {
 	if q.kicks.Add(1) > 1 {
 		return
@@ -385,11 +384,11 @@ func (q *queuePair) kick() {
 	}()
 }
 
-// kickLater is kick for a caller that holds sendMu, or that must not stay.
+// kickLater is kick for a caller that holds sendMu, or that must not wait.
 func (q *queuePair) kickLater() { go q.kick() }
 
 // kickRounds is how often a goroutine looks before another one goes on: the goroutine of the
-// doorbell, which all programs have in common, must not stay with a queue pair that is busy.
+// doorbell, which all programs share, must not stay with a queue pair that is busy.
 const kickRounds = 4
 
 // kickOnce looks at the send queue, and reports whether no kick has come meanwhile.
@@ -399,7 +398,7 @@ func (q *queuePair) kickOnce() bool {
 	return q.kicks.CompareAndSwap(n, 0)
 }
 
-// look looks at the send queue, after whoever is looking at it now.
+// look looks at the send queue, after a goroutine that is looking at it now.
 func (q *queuePair) look() {
 	q.sendMu.Lock()
 	defer q.sendMu.Unlock()

@@ -45,8 +45,8 @@ func (q *queuePair) left() {
 	q.life.left()
 }
 
-// unlinkLocked takes the connection away from q, whose life has gone on without it, and ends what
-// may lead to one. The caller must end the link, if there is one.
+// unlinkLocked takes the link away from q, whose life has gone on without it, and ends everything
+// that may lead to a link. It returns the link, which the caller must end, or nil.
 //
 // +checklocks:q.mu
 func (q *queuePair) unlinkLocked() *link {
@@ -64,7 +64,7 @@ func (q *queuePair) unlinkLocked() *link {
 	return l
 }
 
-// stopJoiningLocked ends what this end does for a link, and what waits for one.
+// stopJoiningLocked ends what this end does to get a link, and refuses the Requests that wait.
 //
 // +checklocks:q.mu
 func (q *queuePair) stopJoiningLocked() {
@@ -81,9 +81,10 @@ func (q *queuePair) stopJoiningLocked() {
 }
 
 // fail takes q to ERR, and returns the life of q there. It does nothing, and returns 0, if q is in
-// ERR already, or if l is not nil and not the link of q. The work request that the peer has
-// refused, or else the oldest one under way, completes with status, and the others are flushed.
-// When fail returns, the peer neither writes nor reads the program's memory any more.
+// RESET or in ERR, or if l is not nil and not the link of q. The work request that the peer has
+// refused, or else the oldest one under way, completes with its own status, or else with the given
+// one, and the others are flushed. When fail returns, the peer neither writes nor reads the
+// program's memory any more.
 func (q *queuePair) fail(l *link, status uverbs.WCStatus, why string) (life uint64) {
 	return (&end{q: q, l: l, status: status, why: why, steps: endFails}).run()
 }
@@ -101,8 +102,9 @@ func (q *queuePair) awaitEnding() {
 	}
 }
 
-// flushReceives completes the receives that wait but for the last leave ones, as long as q is in
-// ERR. life is that of q since then, or 0 if it has not failed. With leave, the caller calls again.
+// flushReceives flushes the receives that wait, except the last leave ones, as long as q is in ERR.
+// life is the number of the life of q since it failed, or 0 if it has not failed. If leave is not
+// 0, flushReceives must be called again.
 func (q *queuePair) flushReceives(life uint64, leave int) {
 	q.recvMu.Lock() // reset waits for the completions, and they come behind that of a datagram
 	defer q.recvMu.Unlock()
@@ -124,13 +126,13 @@ func (q *queuePair) flushReceives(life uint64, leave int) {
 		w, _ := uverbs.ParseRecvWR(entry)
 		q.recvCQ.complete(&uverbs.WC{ID: w.ID, Status: uverbs.FlushErr, Op: uverbs.WCRecv, QPN: q.num}, false)
 	}
-	if leave == 0 { // those that are posted later
+	if leave == 0 { // flush the receives that are posted later
 		q.ctx.late.remove(q.flushing)
 		q.flushing = q.ctx.late.add(q.recv, func() { q.flushReceives(life, 0) })
 	}
 }
 
-// breakDown is the failure of a queue pair to order.
+// breakDown is the injected failure of a queue pair.
 func (q *queuePair) breakDown() {
 	q.mu.Lock()
 	works := q.life.attrs.State == uverbs.RTS || q.life.attrs.State == uverbs.SQD
@@ -138,13 +140,13 @@ func (q *queuePair) breakDown() {
 	if !works {
 		return
 	}
-	if life := q.fail(nil, uverbs.FatalErr, "a fault to order"); life != 0 {
+	if life := q.fail(nil, uverbs.FatalErr, "an injected fault"); life != 0 {
 		q.raise(life, uverbs.EventQPFatal)
 	}
 }
 
-// flush completes the work requests that have not become flights. As send, it does not stay for
-// those that are posted meanwhile.
+// flush completes the work requests that have not become flights. Like send, it leaves those that
+// are posted meanwhile to another goroutine.
 func (s *sender) flush(q *queuePair) {
 	s.forget()
 	for left := q.sq.Cap(); s.take(q); left-- {

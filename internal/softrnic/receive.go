@@ -11,8 +11,8 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// A receiver takes frames for the incoming of a link. One goroutine reads them; it never waits for
-// the program, and never for TCP to take anything.
+// A receiver takes frames, or messages, for the incoming of a link. The goroutine that reads frames
+// waits neither for the program, nor for TCP to take anything.
 //
 // Posting a receive makes no system call. So frames that find no receive are held, and a timer
 // looks for receives as long as there are such frames.
@@ -21,7 +21,7 @@ type receiver struct {
 
 	// The recvMu of the queue pair guards what follows.
 	in incoming // +checklocks:l.q.recvMu
-	// how long it is to the next look for receives. After a while, late looks; it is nil before
+	// the time to the next look for receives. After a while, late looks instead; it is nil before
 	every time.Duration // +checklocks:l.q.recvMu
 	late  *lateReceive  // +checklocks:l.q.recvMu
 	// closed, and nil again, once a message has met a receive; nil unless awaitReceive waits
@@ -117,7 +117,7 @@ func (r *receiver) handle(f frame, payload []byte) error {
 	return err
 }
 
-// waitLocked looks for receives after d, or has the context's lookout do so.
+// waitLocked looks for receives after d, or lets the context's lookout do so.
 //
 // +checklocks:r.l.q.recvMu
 func (r *receiver) waitLocked(d time.Duration) {
@@ -149,7 +149,7 @@ func (r *receiver) lookForReceives() {
 	r.waitLocked(min(d+d/8, lookSlowly))
 }
 
-// receiverHands is a receiver as its incoming has it: with r.l.q.recvMu held.
+// receiverHands are the hands of a receiver's incoming. r.l.q.recvMu is held during their calls.
 type receiverHands receiver
 
 // take is a method of hands.
@@ -297,7 +297,7 @@ func (r *receiver) noteIdleLocked() {
 	}
 }
 
-// wake closes a channel that somebody waits for.
+// wake closes a channel that a goroutine waits for, if there is one, and sets it to nil.
 func wake(c *chan struct{}) {
 	if *c != nil {
 		close(*c)
@@ -316,7 +316,7 @@ func (r *receiver) awaitIdle() <-chan struct{} {
 	return idle
 }
 
-// stop acts on no frame that waits.
+// stop makes the receiver ignore the frames that wait.
 func (r *receiver) stop() {
 	r.l.q.recvMu.Lock()
 	defer r.l.q.recvMu.Unlock()

@@ -11,10 +11,10 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// This file has queue pairs that are joined with themselves, as a program does that wants its own
-// device to move its memory. Such a link has two connections, which are the ends of one pair of
-// sockets: conn asks, and serving answers, as the device of another peer would. Both have the same
-// receiver. Nobody else reaches the sockets, so there is nothing to ask at the door.
+// This file has queue pairs that are joined with themselves, by programs that want their own device
+// to move their memory. Such a link has two connections, which are the ends of one pair of sockets:
+// conn asks, and serving answers, as the device of another peer would. Both have the same receiver.
+// No other process reaches the sockets, so there is no peer to check (see door.go).
 
 // isSelfLocked reports whether the program wants to join q with itself, at any of the device's
 // addresses.
@@ -24,8 +24,8 @@ func (q *queuePair) isSelfLocked() bool {
 	return q.life.attrs.DestQPN == q.num && q.ctx.dev.has(q.life.attrs.Address.DGID)
 }
 
-// joinSelf joins q with itself. It tries until that succeeds, as descriptors may be missing, or ctx
-// is done: ever more rarely, and with one warning.
+// joinSelf joins q with itself. It tries again, ever more rarely and with one warning, until that
+// succeeds or ctx is done: this process may have no descriptors left for a while.
 func (q *queuePair) joinSelf(ctx context.Context, life uint64) {
 	level := slog.LevelWarn
 	for again := (retry.Wait{}); ; level = slog.LevelDebug {

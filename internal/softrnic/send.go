@@ -16,7 +16,7 @@ import (
 type sender struct {
 	sending
 	entry []byte // the copy that wr refers to
-	at    cursor // what comes next of the payload; of inline data nothing
+	at    cursor // the rest of the payload, unless it is inline data
 	// patience is how long the peer may be silent
 	patience time.Duration
 }
@@ -34,8 +34,8 @@ type batch struct {
 }
 
 const (
-	// batchLen is the maximum number of requests in a batch, but for an acknowledgement in front of
-	// them, and the frame behind them that asks for one.
+	// batchLen is the maximum number of requests in a batch, apart from an acknowledgement in front
+	// of them, and the frame behind them that asks for one.
 	batchLen = 32
 	// shortLen is the maximum length in bytes of the payload of a request that is posted as Inline.
 	shortLen = 4096
@@ -46,8 +46,8 @@ var batches = sync.Pool{New: func() any {
 }}
 
 // send posts work requests until the queue is empty or they must wait. If begin is false, it only
-// goes on with the one that has begun. A program may post as fast as this end sends; then another
-// goroutine goes on, and whoever waits for sendMu has a turn.
+// goes on with the work request that has begun. A program may post as fast as this end sends. Then
+// another goroutine goes on, after those that wait for sendMu.
 func (s *sender) send(q *queuePair, l *link, begin bool) {
 	b := batches.Get().(*batch)
 	defer batches.Put(b)
@@ -86,7 +86,8 @@ func (b *batch) take(n int) []byte {
 	return b.memory[at:]
 }
 
-// all returns the requests of the batch, behind an acknowledgement if one waits for them.
+// all returns the requests of the batch, behind an acknowledgement if one waits to go out with
+// them.
 func (b *batch) all(l *link) []rdmap.WorkRequest {
 	number, waits := l.receiver.answered()
 	if !waits {
@@ -139,7 +140,7 @@ func (s *sender) take(q *queuePair) bool {
 	w, err := uverbs.ParseSendWR(s.entry)
 	s.takes(w, err, q.kind, q.signalAll)
 	s.at = cursor{pd: q.pd, list: w.SGEs}
-	if s.flight.isRead { // the entry is that of another work request before the answer comes
+	if s.flight.isRead { // the memory of the entry is used for another work request before the answer comes
 		s.flight.sink = cursor{pd: q.pd, list: bytes.Clone(w.SGEs)}
 	}
 	return true
@@ -191,8 +192,8 @@ func (s *sender) post(l *link, b *batch, p piece) bool {
 }
 
 // buffer gives r memory for the payload of p behind a header. Short requests use the batch's
-// memory; for others there may be none, and buffer returns false. If a Completion must tell of the
-// end of r, or of its memory, r has the ID of a chunk.
+// memory; for others there may be none, and buffer returns false. If the end of r matters to a
+// flight, or its memory is a chunk's, r has the ID of a chunk, and a Completion.
 func (s *sender) buffer(l *link, b *batch, p piece, header int, r *rdmap.WorkRequest) bool {
 	n, waits := header+int(p.n), (*flight)(nil)
 	if s.flight.isRead {
@@ -238,7 +239,7 @@ func (s *sender) wrong(l *link, err error) bool {
 }
 
 // alone carries out a work request of this end alone. A window belongs to the connection on which
-// the peer asks.
+// the peer's requests come.
 func (s *sender) alone(l *link) bool {
 	var err error
 	if s.wr.Op == uverbs.OpBindMW {

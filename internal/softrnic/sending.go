@@ -15,7 +15,7 @@ type sending struct {
 	active bool // wr is not done
 	wr     uverbs.SendWR
 	flight *flight
-	done   uint32 // bytes of the payload
+	done   uint32 // bytes of the payload that have been posted
 	first  bool   // nothing of wr has been posted
 
 	// flights of Writes that no frame follows yet
@@ -29,8 +29,8 @@ type sending struct {
 }
 
 const (
-	// askEvery is how many flights there are before the sender asks for an acknowledgement that
-	// nobody waits for.
+	// askEvery is how many flights there are before the sender asks for an acknowledgement that the
+	// program does not wait for.
 	askEvery = 32
 	// chunkLen is the maximum length in bytes of an RDMA Write or Read on the wire. It bounds the
 	// memory that a link needs.
@@ -62,8 +62,8 @@ type piece struct {
 	frame frame
 }
 
-// takes is the event that w, whose bytes are parsed with err, comes from the queue. The flight has
-// the status of a work request that is wrong.
+// takes is the event that w comes from the queue; err is the error of its parsing. If the work
+// request is wrong, its flight gets a status that says so.
 func (s *sending) takes(w uverbs.SendWR, err error, kind uverbs.QPType, signalAll bool) {
 	n := uint64(w.Len)
 	if w.Flags&uverbs.Inline == 0 {
@@ -77,7 +77,7 @@ func (s *sending) takes(w uverbs.SendWR, err error, kind uverbs.QPType, signalAl
 	switch {
 	case err != nil || !known(w.Op, kind) || f.isRead && w.Flags&uverbs.Inline != 0:
 		f.status = uverbs.LocalQPErr
-	case w.Op == uverbs.OpAtomicWrite && w.Addr%8 != 0: // a NIC would send it, and hear that the request is invalid
+	case w.Op == uverbs.OpAtomicWrite && w.Addr%8 != 0: // a NIC would send it, and learn that the request is invalid
 		f.status, f.why = uverbs.RemoteInvalidErr, "an atomic Write of a word that is not aligned"
 	case isLocal(w.Op):
 		f.n = 0
@@ -89,7 +89,7 @@ func (s *sending) takes(w uverbs.SendWR, err error, kind uverbs.QPType, signalAl
 	}
 }
 
-// isLocal reports whether the operation is this end's alone.
+// isLocal reports whether the operation is one of this end alone.
 func isLocal(o uverbs.SendOp) bool { return o == uverbs.OpBindMW || o == uverbs.OpLocalInv }
 
 func isAtomic(o uverbs.SendOp) bool { return o == uverbs.OpCmpSwap || o == uverbs.OpFetchAdd }
@@ -126,7 +126,7 @@ func (s *sending) begins(o *outgoing) bool {
 	case o.kind == linkPlain || !reads:
 	case s.depth == 0:
 		f.status, f.why = uverbs.LocalQPErr, "a Read or an atomic, and max_rd_atomic of the queue pair is 0"
-	case o.serves == 0: // a NIC would send it, and hear that the request is invalid
+	case o.serves == 0: // a NIC would send it, and learn that the request is invalid
 		f.status, f.why = uverbs.RemoteInvalidErr, "a Read or an atomic, and max_dest_rd_atomic of the peer's queue pair is 0"
 	}
 	f.isRead = f.isRead || o.kind == linkPlain // it ends with the Completions of its pieces
@@ -216,7 +216,7 @@ func (s *sending) sent(o *outgoing, p piece) {
 	s.active = !p.last
 }
 
-// numbers is the event that a frame goes out that counts.
+// numbers is the event that a frame that counts goes out.
 func (s *sending) numbers(o *outgoing, kind frameType) {
 	o.numbers(kind, s.unnumbered)
 	clear(s.unnumbered)
@@ -263,13 +263,13 @@ func (s *sending) asks(o *outgoing, framed, more bool) (a asking) {
 	return a
 }
 
-// awaits is the event that everything is awaited that has gone out, whether the program waits for a
+// awaits is the event that everything that has gone out is awaited, whether the program waits for a
 // completion or not.
 func (s *sending) awaits() {
 	s.awaited = s.awaited || s.flights > 0 || s.frames > 0 || len(s.unnumbered) > 0
 }
 
-// remote returns the peer's memory at the place that s has come to.
+// remote returns the place in the peer's memory that s has reached.
 func (s *sending) remote() rdmap.Handle {
 	return rdmap.Handle{STag: ddp.STag(s.wr.RKey), TO: s.wr.Addr + uint64(s.done)}
 }

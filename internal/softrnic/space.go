@@ -6,13 +6,13 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// An allocator gives out parts of the file. Neighbors that come back are one part again, so what is
-// free serves requests of any size.
+// An allocator gives out parts of a Context's memory. Neighbors that come back become one part
+// again, so free memory serves requests of any size.
 type allocator struct {
 	free []extent // by offset; no two touch
 }
 
-// An extent is a part of the file.
+// An extent is a part of the memory.
 type extent struct{ off, end uint64 }
 
 // take gives out the first free part that is long enough.
@@ -31,7 +31,7 @@ func (a *allocator) take(size uint32) (off uint64, ok bool) {
 	return 0, false
 }
 
-// giveBack takes a part back. A mapping of no size is none.
+// giveBack takes a part back. It ignores a mapping of size 0.
 func (a *allocator) giveBack(m uverbs.Mapping) {
 	if m.Size == 0 {
 		return

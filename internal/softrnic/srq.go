@@ -9,7 +9,7 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// A receiveQueue is where receives come from: the queue of a queue pair, or one that several share.
+// A receiveQueue has the receives of one queue pair, or of several that share it.
 type receiveQueue struct {
 	mu locks.Mutex[locks.RNICReceives]
 	// nil once the queue is destroyed
@@ -66,8 +66,8 @@ func (r *receiveQueue) takenNow() uint32 {
 	return r.taken
 }
 
-// length returns the length in bytes of the receive before which so many are taken, modulo 2^32. ok
-// is false if it is not in the queue.
+// length returns the length in bytes of the receive before which the given number of receives are
+// taken, modulo 2^32. ok is false if that receive is not in the queue.
 func (r *receiveQueue) length(before uint32) (n int, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -100,7 +100,7 @@ func (r *receiveQueue) longest() (n int) {
 	return n
 }
 
-// close takes no receive any more.
+// close makes r give out no more receives.
 func (r *receiveQueue) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,8 +147,8 @@ func (c *commands) CreateSRQ(a uverbs.SRQ) (handle, entries uint32, at uverbs.Ma
 	return s.handle, s.maxWR, at, 0
 }
 
-// ModifySRQ sets the limit of an SRQ, or gives it a ring of another size and writes to the address
-// to in the program where that is.
+// ModifySRQ sets the limit of an SRQ, or gives it a ring of another size and writes the place of
+// that ring to the program's memory at to.
 //
 // +checklocks:c.mu
 func (c *commands) ModifySRQ(a uverbs.SRQChange, to uint64, hasTo bool) syscall.Errno {
@@ -180,7 +180,8 @@ func (c *commands) ModifySRQ(a uverbs.SRQChange, to uint64, hasTo bool) syscall.
 	return 0
 }
 
-// resizeSRQLocked gives s a ring for n receives, and writes to the program where it is.
+// resizeSRQLocked gives s a ring for n receives, and writes the place of that ring to the program's
+// memory at to.
 //
 // +checklocks:c.mu
 // +checklocks:s.mu
@@ -222,7 +223,7 @@ func (c *commands) QuerySRQ(handle uint32) (uverbs.SRQState, syscall.Errno) {
 	return uverbs.SRQState{MaxWR: s.maxWR, MaxSGE: s.maxSGE, Limit: s.limit}, 0
 }
 
-// DestroySRQ destroys an SRQ that no queue pair has.
+// DestroySRQ destroys an SRQ that no queue pair uses.
 //
 // +checklocks:c.mu
 func (c *commands) DestroySRQ(handle uint32) (events uint32, e syscall.Errno) {

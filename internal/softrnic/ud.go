@@ -10,8 +10,8 @@ import (
 	"github.com/rddp/rddp/internal/softrnic/fault"
 )
 
-// Unreliable datagrams are UDP between two devices: iWARP has none. As verbs say, a datagram may be
-// lost, and one that finds no receive is.
+// Unreliable datagrams are UDP between two devices: iWARP has none. As in verbs, a datagram may be
+// lost, and one that finds no receive is lost.
 
 // A datagram is the header of a UDP datagram.
 //
@@ -112,8 +112,8 @@ func (p *port) openDatagrams(d *Device, number uint16) (*datagramPort, error) {
 	return o, nil
 }
 
-// sendDatagrams sends what is in the queue. Each is complete when UDP has it. A program may post as
-// fast as this end sends; then another goroutine goes on.
+// sendDatagrams sends the datagrams in the queue. Each is complete when UDP has taken it. A program
+// may post as fast as this end sends; then another goroutine goes on.
 func (s *sender) sendDatagrams(q *queuePair) {
 	q.mu.Lock()
 	own := q.life.attrs.QKey

@@ -2,9 +2,9 @@ package softrnic
 
 import (
 	"fmt"
-	"github.com/rddp/rddp/internal/conn/counters"
 	"time"
 
+	"github.com/rddp/rddp/internal/conn/counters"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
@@ -51,8 +51,8 @@ func (v *vigil) look(now, heard time.Time, limit time.Duration) (ask, lost bool)
 	return !lost, lost
 }
 
-// watchLocked begins the rounds, unless there are rounds already or nothing to look for: a peer on
-// this host is seen to end, over UC nothing is acknowledged, and iWARP leaves it to TCP.
+// watchLocked begins the rounds, unless there are rounds already or nothing to look for: the end of
+// a peer on this host is seen at once, over UC nothing is acknowledged, and iWARP leaves it to TCP.
 //
 // +checklocks:l.q.mu
 func (l *link) watchLocked(limit time.Duration) {
@@ -85,8 +85,8 @@ func (l *link) round() {
 }
 
 // heard returns when there was the last sign of the peer, as far as this end can tell. TCP knows
-// when the peer's host has acknowledged something. On a network that is made, nothing else than
-// traffic tells.
+// when the peer's host has acknowledged something. On a network with injected faults, only the
+// traffic shows it.
 func (l *link) heard(now time.Time) time.Time {
 	if ago, ok := lastAcknowledgement(l.conn); ok {
 		return now.Add(-ago)
@@ -103,9 +103,9 @@ func (l *link) heard(now time.Time) time.Time {
 	return now
 }
 
-// ask has the peer give a sign: its device acknowledges what it has received, though nobody waits
-// for that, and its TCP acknowledges an acknowledgement of this end, even if the device holds
-// frames for want of a receive.
+// ask makes the peer give a sign: its device acknowledges what it has received, though the program
+// does not wait for that, and its TCP acknowledges an acknowledgement of this end, even if the
+// device holds frames that have no receive.
 func (l *link) ask() {
 	q := l.q
 	q.sendMu.Lock()

@@ -8,5 +8,5 @@ import (
 	"github.com/rddp/rddp/internal/conn"
 )
 
-// lastAcknowledgement is for Linux.
+// lastAcknowledgement returns false: only Linux has it.
 func lastAcknowledgement(*conn.Conn) (ago time.Duration, ok bool) { return 0, false }

@@ -37,8 +37,8 @@ func (p part) WriteAt(b []byte, off int64) (int, error) { return p.memoryRegion.
 // keyMask are the bits of a window's key that the program chooses.
 const keyMask = 0xff
 
-// addWindow makes a window of pd known under a key that nothing else has, and returns the key. A
-// program that guesses it may bind the window, and so change the key, from then on.
+// addWindow makes a window of pd known under a key that nothing else has, and returns the key. From
+// then on, a program that guesses the key may bind the window, and so change the key.
 func (pd *protectionDomain) addWindow(w *memoryWindow) (key uint32) {
 	pd.mu.Lock()
 	defer pd.mu.Unlock()
@@ -61,8 +61,8 @@ func (pd *protectionDomain) findWindow(key uint32) *memoryWindow {
 	return pd.windows[key>>8]
 }
 
-// bind binds a window as a work request asks. stream is that of the connection, on which alone a
-// window of type 2 is valid.
+// bind binds a window as a work request asks. stream is the stream of the connection; a window of
+// type 2 is valid on it alone.
 func (pd *protectionDomain) bind(b *uverbs.Bind, stream uint64) error {
 	w := pd.findWindow(b.OldKey)
 	pd.mu.RLock()
@@ -107,7 +107,7 @@ func (pd *protectionDomain) bind(b *uverbs.Bind, stream uint64) error {
 	return nil
 }
 
-// boundLocked reports whether the window is bound: the peer may have invalidated its key.
+// boundLocked reports whether the window is still bound: the peer may have invalidated its key.
 //
 // +checklocks:w.mu
 func (w *memoryWindow) boundLocked(pd *protectionDomain) bool {
@@ -129,7 +129,7 @@ func (w *memoryWindow) unbindLocked() {
 	}
 }
 
-// invalidate ends the window of type 2 that has a key.
+// invalidate unbinds the window of type 2 that has the given key.
 func (pd *protectionDomain) invalidate(key uint32) error {
 	w := pd.findWindow(key)
 	if w == nil {
