@@ -74,7 +74,7 @@ func TestJoinAgain(t *testing.T) {
 	}
 }
 
-// nobody returns a QPN whose port is taken, and where nobody listens.
+// nobody returns a QPN whose port is bound but has no listener.
 func nobody(t *testing.T) uint32 {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
@@ -92,7 +92,7 @@ func nobody(t *testing.T) uint32 {
 	return uint32(a.(*syscall.SockaddrInet4).Port) << 8
 }
 
-// withoutDescriptors takes the process its right to open further descriptors until the test ends.
+// withoutDescriptors prevents the process from opening further descriptors until the test ends.
 func withoutDescriptors(t *testing.T) {
 	t.Helper()
 	var limit syscall.Rlimit

@@ -52,8 +52,8 @@ func TestAgenda(t *testing.T) {
 	}
 }
 
-// TestAlarmsOfLink: a link that is not the queue pair's any more neither gets alarms nor ends those
-// of the next one.
+// TestAlarmsOfLink: a link that the queue pair has lost neither gets alarms nor ends the alarms of
+// the next link.
 func TestAlarmsOfLink(t *testing.T) {
 	q := &queuePair{}
 	old, next := &link{q: q}, &link{q: q}

@@ -30,8 +30,8 @@ var refusals = []refusal{
 	{"a Send that invalidates a wrong key", guest.WR{Op: guest.OpSendInv}, 1, 8, uverbs.RemoteAccessErr},
 }
 
-// TestAheadOfRefused: work requests in front of one that the peer refuses complete as the peer has
-// carried them out, the refused one has the error, and those behind it are flushed.
+// TestAheadOfRefused: work requests in front of one that the peer refuses complete with success if
+// the peer has carried them out, the refused one has the error, and those behind it are flushed.
 func TestAheadOfRefused(t *testing.T) {
 	for _, before := range []struct {
 		desc string
@@ -78,7 +78,7 @@ func TestAheadOfRefused(t *testing.T) {
 }
 
 // TestAheadOfRefusedLate: immediate data in front of a refused Write waits for a receive, and the
-// refusal waits for it.
+// refusal waits for that data.
 func TestAheadOfRefusedLate(t *testing.T) {
 	a, b, qa, qb := pair(t)
 	lb := b.linkOf(t, qb)
@@ -102,8 +102,8 @@ func TestAheadOfRefusedLate(t *testing.T) {
 	b.want("the peer's receive", 50, uverbs.Success)
 }
 
-// TestEndWhileRefusalWaits: a peer that ends, while its refused Write waits for a receive in front
-// of it, does not stay.
+// TestEndWhileRefusalWaits: if a peer ends while its refused Write waits behind immediate data that
+// has no receive, the connection ends.
 func TestEndWhileRefusalWaits(t *testing.T) {
 	a, b, qa, qb := pair(t)
 	lb := b.linkOf(t, qb)
@@ -142,9 +142,9 @@ func TestBlame(t *testing.T) {
 	a.want("the Write", 2, uverbs.RemoteAccessErr)
 }
 
-// TestOwnWorkBesideRefusal: a program's own work request completes though the peer's refused Write
-// waits for a receive of that program. The program may post a receive only once its work request
-// has completed.
+// TestOwnWorkBesideRefusal: a program's own work request completes although the peer's refused
+// Write waits for a receive of that program. The program may post a receive only once its work
+// request has completed.
 func TestOwnWorkBesideRefusal(t *testing.T) {
 	for _, when := range []string{"before", "after"} {
 		t.Run(when, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/rddp/rddp/internal/testkit/guest"
 )
 
-// BenchmarkWrite has one program write to another, 16 work requests at a time. cpu-ns/op is the
+// BenchmarkWrite makes one program write to another, 16 work requests at a time. cpu-ns/op is the
 // processor time of both programs and their devices. With all on one processor (taskset), it
 // depends little on what else the machine does.
 func BenchmarkWrite(b *testing.B) {

@@ -16,8 +16,8 @@ import (
 	"github.com/rddp/rddp/mpa"
 )
 
-// TestExpect: the device does not connect a queue pair that a connection manager connects, though
-// the program joins it.
+// TestExpect: the device does not connect a queue pair that a connection manager is expected to
+// connect, although the program joins it.
 func TestExpect(t *testing.T) {
 	p := newProgram(t, newDevice(t))
 	p.dev.managerTime = time.Hour
@@ -67,8 +67,8 @@ func TestJoinBesideRequests(t *testing.T) {
 	b.want("its receive", 7, uverbs.Success)
 }
 
-// TestManagedRefuses: a queue pair that a connection manager has connected refuses the Requests of
-// others that waited.
+// TestManagedRefuses: a queue pair that a connection manager has connected refuses the waiting
+// Requests of other peers.
 func TestManagedRefuses(t *testing.T) {
 	p := newProgram(t, newDevice(t))
 	num := p.qp(nil).Num

@@ -10,8 +10,8 @@ import (
 	"github.com/rddp/rddp/internal/testkit/guest"
 )
 
-// TestDepthZero: a Read or an atomic of a queue pair without depth, or to one without, ends with an
-// error, and so does what is behind it. Other work requests need no depth.
+// TestDepthZero: a Read or an atomic of a queue pair with depth 0, or to one with depth 0, ends
+// with an error, and so do the work requests behind it. Other work requests need no depth.
 func TestDepthZero(t *testing.T) {
 	const maxRead, maxDestRead = 101, 102 // places in MODIFY_QP
 	for _, tt := range []struct {

@@ -27,12 +27,13 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// A program is a guest in this process, with a device of its own: what two programs on two hosts
-// are to each other. The device reaches the memory of this process as if it were another one.
+// A program is a guest in this process, with a device of its own. Two of them are to each other as
+// two programs on two hosts. The device reaches the memory of this process as if it were another
+// one.
 type program struct {
 	*guest.Context
 	t testing.TB
-	// memory is that of the program; nil means that of this process
+	// memory is the memory of the program; nil means this process's memory
 	memory Process
 	dev    *Device
 	ctx    *Context
@@ -40,7 +41,8 @@ type program struct {
 	pd     uint32
 	cq     *guest.CQ
 	mr     guest.MR
-	// slowBell has the device look at its queues some time after the doorbell, as it really does
+	// slowBell makes the device look at its queues some time after the doorbell, as it does in rddp
+	// run
 	slowBell bool
 
 	mu       sync.Mutex
@@ -217,7 +219,7 @@ func newProgram(t testing.TB, dev *Device) *program {
 		t.Fatal(err)
 	}
 	memory := pages(t, memoryLen)
-	t.Cleanup(ctx.Close) // before the memory goes
+	t.Cleanup(ctx.Close) // before the memory is unmapped
 	p := &program{t: t, dev: dev, ctx: ctx, gid: dev.GIDs()[0]}
 	if p.Context, err = guest.Open(ownKernel{p}); err != nil {
 		t.Fatal(err)
@@ -234,7 +236,7 @@ func newProgram(t testing.TB, dev *Device) *program {
 	return p
 }
 
-// pages returns memory that the garbage collector does not know.
+// pages returns memory that is not on Go's heap.
 func pages(t testing.TB, n int) []byte {
 	t.Helper()
 	b, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
@@ -305,7 +307,7 @@ func joinPair(t testing.TB, a, b *program, qa, qb *guest.QP) {
 	}
 }
 
-// write fills n bytes of the program's memory at off with a pattern, and read returns them.
+// fill fills n bytes of the program's memory at off with a pattern, and read returns them.
 func (p *program) fill(off, n int, seed byte) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -467,7 +469,7 @@ func TestManyInOrder(t *testing.T) {
 	}
 }
 
-// A Send waits for a receive, and what comes behind it in the other direction does not.
+// A Send waits for a receive, and work requests in the other direction do not.
 func TestSendBeforeReceive(t *testing.T) {
 	a, b, qa, qb := pair(t)
 	for i := range 40 { // more than the window
@@ -545,7 +547,7 @@ func TestErrors(t *testing.T) {
 			if tt.theirs != uverbs.Success {
 				b.want("the receiver", 9, tt.theirs)
 			}
-			// From now on everything is flushed, also what is posted later.
+			// From now on everything is flushed, even work requests that are posted later.
 			if err := qa.Post(guest.WR{ID: 8, Op: guest.OpSend, List: []guest.SGE{a.mr.Part(0, 8)}}); err != nil {
 				t.Fatal(err)
 			}
@@ -559,8 +561,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestDeniedRights has a peer do what the memory allows but the queue pair does not, whichever of
-// the two dials.
+// TestDeniedRights: a peer is refused an access that the memory allows but the queue pair does not,
+// whichever of the two dials.
 func TestDeniedRights(t *testing.T) {
 	tests := []struct {
 		desc   string
@@ -762,8 +764,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestLostEvents: a program that has not read its events for long loses some, and need not
-// acknowledge those.
+// TestLostEvents: a program that has not read its events for a long time loses some, and need not
+// acknowledge the lost ones.
 func TestLostEvents(t *testing.T) {
 	p := newProgram(t, newDevice(t))
 	fd, err := p.Channel()
@@ -846,8 +848,8 @@ func TestLeastCQ(t *testing.T) {
 	}
 }
 
-// Two programs answer each Send with a Send, and wait for both completions, as programs do that
-// measure latency.
+// Two programs answer each Send with a Send, and wait for both completions, as programs that
+// measure latency do.
 func TestPingPong(t *testing.T) {
 	a, b, qa, qb := pair(t)
 	for _, n := range sizes {
@@ -904,8 +906,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A peer reaches the part of memory that a window is bound to by the key of the window, until the
-// key is invalidated, by this end or by a Send.
+// By the key of a window, a peer can access the part of memory that the window is bound to, until
+// the key is invalidated, by this end or by a Send.
 func TestMemoryWindow(t *testing.T) {
 	for _, kind := range []uint32{1, 2} {
 		for _, how := range []string{"dealloc", "local", "remote"} {
@@ -1002,9 +1004,8 @@ func TestMemoryWindowRefused(t *testing.T) {
 	}
 }
 
-// Datagrams arrive, with a header in front that says where they come from, unless their key is
-// another one or no receive is posted. TestResizeAfterPost: a completion queue can't become smaller
-// than what has been posted before, even if the device has not looked at it or is just looking.
+// TestResizeAfterPost: a completion queue cannot become smaller than the work requests that were
+// posted before need, even if the device has not looked at them or is just looking.
 func TestResizeAfterPost(t *testing.T) {
 	a := newProgram(t, newDevice(t))
 	a.slowBell = true
@@ -1027,6 +1028,8 @@ func TestResizeAfterPost(t *testing.T) {
 	}
 }
 
+// TestDatagrams: datagrams arrive, with a header in front that says where they come from, unless
+// they have another key or no receive is posted.
 func TestDatagrams(t *testing.T) {
 	a, b := newProgram(t, newDevice(t)), newProgram(t, newDevice(t))
 	ud := func(c *guest.QPConfig) { c.Type = uint8(uverbs.UD) }
@@ -1048,7 +1051,7 @@ func TestDatagrams(t *testing.T) {
 	} {
 		id := uint64(i)
 		qb.PostRecv(id, b.mr.Part(0, 40), b.mr.Part(1000, n))
-		// One with another key, and one to nobody, are lost.
+		// A datagram with another key, and one to a queue pair that does not exist, are lost.
 		for _, lost := range []guest.To{{QPN: qb.Num, QKey: key + 1, GID: b.gid}, {QPN: qb.Num + 1, QKey: key, GID: b.gid}} {
 			if err := qa.Post(guest.WR{ID: 77, Op: guest.OpSend, Flags: guest.Signaled, To: &lost, List: []guest.SGE{a.mr.Part(0, 8)}}); err != nil {
 				t.Fatal(err)
@@ -1076,7 +1079,7 @@ func TestDatagrams(t *testing.T) {
 	a.want("longer than the MTU", 9, uverbs.LocalLengthErr)
 }
 
-// A slowMemory is memory that tells of each Write before it happens, and waits.
+// A slowMemory is memory that announces each Write before it happens, and waits.
 type slowMemory struct {
 	Process
 	write chan func()

@@ -21,8 +21,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// A lateMemory is memory in which each access takes as long as the queue pair has not ended, unless
-// that takes too long.
+// A lateMemory is memory in which each access takes until the queue pair has ended, or for a
+// limited time.
 type lateMemory struct {
 	Process
 	once  sync.Once
@@ -52,7 +52,7 @@ func (m *lateMemory) wait() {
 }
 
 // TestNoAccessAfterEnd: when a queue pair has been destroyed, reset or set to ERR, the peer neither
-// writes nor reads the program's memory any more, whatever is on its way.
+// writes nor reads the program's memory any more, whatever requests are on their way.
 func TestNoAccessAfterEnd(t *testing.T) {
 	t.Run("Write", func(t *testing.T) { testNoAccess(t, guest.OpWrite) })
 	t.Run("Read", func(t *testing.T) { testNoAccess(t, guest.OpRead) })
@@ -105,7 +105,7 @@ func testNoAccess(t *testing.T, op uint32) {
 }
 
 // TestNoDDPModeAfterEnd: a peer whose Request is answered when the queue pair has just ended does
-// not come into DDP mode, in which it could write.
+// not reach DDP mode, in which it could write.
 func TestNoDDPModeAfterEnd(t *testing.T) {
 	p := newProgram(t, newDevice(t))
 	x := p.dev.find(p.qp(nil).Num)
@@ -199,7 +199,7 @@ func TestNoWriteBeforeJoin(t *testing.T) {
 	}
 }
 
-// TestDialEnds: a dial ends when the queue pair has a connection, also if a connection manager has
+// TestDialEnds: a dial ends when the queue pair has a connection, even if a connection manager has
 // made it.
 func TestDialEnds(t *testing.T) {
 	a, b := newProgram(t, newDevice(t)), newProgram(t, newDevice(t))
@@ -209,7 +209,7 @@ func TestDialEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() // nobody accepts
+	defer l.Close() // it never accepts
 	if err := errors.Join(qa.Join(peer.As16(), uint32(addrPort(l.Addr()).Port())<<8), qb.Modify(guest.Init, b.gid, 0, nil)); err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestDialEnds(t *testing.T) {
 }
 
 // TestRequestAfterDestroy: a peer that asks for a queue pair while it is destroyed is refused, and
-// does not wait for good.
+// does not wait forever.
 func TestRequestAfterDestroy(t *testing.T) {
 	p := newProgram(t, newDevice(t))
 	qp := p.qp(nil)

@@ -27,7 +27,7 @@ import (
 	"github.com/rddp/rddp/mpa"
 )
 
-// A logged is a device whose log a test reads.
+// A logged is a device whose log a test can read.
 type logged struct {
 	*Device
 	mu  sync.Mutex
@@ -40,7 +40,7 @@ func (l *logged) Write(b []byte) (int, error) {
 	return l.log.Write(b)
 }
 
-// warnings returns how many warnings have the text.
+// warnings returns how many warnings contain text.
 func (l *logged) warnings(text string) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,7 +52,7 @@ func (l *logged) warnings(text string) (n int) {
 	return n
 }
 
-// newLogged returns a device that is connected by TCP alone.
+// newLogged returns a device that uses TCP only.
 func newLogged(t *testing.T) *logged {
 	t.Helper()
 	l := &logged{}
@@ -65,16 +65,15 @@ func newLogged(t *testing.T) *logged {
 	return l
 }
 
-// setUser makes the device take all peers for those of a user. A test calls it before there are
-// any.
+// setUser sets the relation that the device takes for that of each peer's user. A test calls it
+// before there are peers.
 func (l *logged) setUser(r user.Relation) { l.userOf = func(*conn.Conn) user.Relation { return r } }
 
-// envIntruder has this process be an intruder: it holds two QPNs and the port at which the intruder
-// listens.
+// envIntruder makes this process an intruder. It has two QPNs.
 const envIntruder = "RDDP_TEST_INTRUDER"
 
 // intrude asks for each of two queue pairs in the name of the other one, until it is accepted or
-// refused.
+// refused. It returns how often it was accepted.
 func intrude(t *testing.T, a, b uint32) (accepted int) {
 	for _, w := range [][2]uint32{{a, b}, {b, a}} {
 		if c, err := ask(t, w[0], w[1]); err == nil {
@@ -85,7 +84,7 @@ func intrude(t *testing.T, a, b uint32) (accepted int) {
 	return accepted
 }
 
-// ask asks for the queue pair to in the name of another one, which both are at localhost.
+// ask asks for the queue pair to in the name of the queue pair from. Both are at localhost.
 func ask(t *testing.T, from, to uint32) (*extsock.Conn, error) {
 	d := extsock.Dialer{Config: &extsock.Config{
 		Messages: true, PrivateData: hello{kind: joining, from: from, to: to, gid: localhost.As16()}.appendTo(nil), NoCapabilities: true,
@@ -97,7 +96,7 @@ func ask(t *testing.T, from, to uint32) (*extsock.Conn, error) {
 	return c, err
 }
 
-// TestReasonAgainst checks which peers of this host do not join, whatever they say.
+// TestReasonAgainst checks which peers of this host are not joined, whatever they send.
 func TestReasonAgainst(t *testing.T) {
 	for r, want := range map[user.Relation]error{user.Same: nil, user.Unknown: nil, user.Another: errAnotherUser, user.Ending: errEnding} {
 		if got := reasonAgainst(r); !errors.Is(got, want) {
@@ -139,9 +138,8 @@ func swap(t *testing.T, a, b *program, qa, qb *guest.QP) {
 	}
 }
 
-// TestAnotherUser checks that another user takes no place in a queue pair: neither before the
-// program has named the peer, nor after that, in either direction. The peer gets its place
-// nevertheless.
+// TestAnotherUser checks that another user is not joined with a queue pair: neither before the
+// program has named the peer, nor after that, in either direction. The peer is joined nevertheless.
 func TestAnotherUser(t *testing.T) {
 	if numbers := os.Getenv(envIntruder); numbers != "" {
 		var a, b uint32
@@ -181,11 +179,11 @@ func TestAnotherUser(t *testing.T) {
 	}
 }
 
-// elsewhere is another address than that of the devices, and a greater one. So the devices dial it.
+// elsewhere is an address that is not that of the devices, and greater. So the devices dial it.
 var elsewhere = netip.MustParseAddr("127.0.0.2")
 
-// answerAll accepts n Requests at elsewhere in the name of whomever they are for, and prints the
-// QPN of the port before.
+// answerAll prints a QPN of its port at elsewhere, and then accepts n Requests in the name of the
+// queue pairs that they are for.
 func answerAll(t *testing.T, n int) {
 	l, err := extsock.Listen("tcp", netip.AddrPortFrom(elsewhere, 0).String(), &extsock.Config{Messages: true, Startup: extsock.StartupOff})
 	if err != nil {
@@ -217,7 +215,7 @@ func answerAll(t *testing.T, n int) {
 	}
 }
 
-// TestAnotherUsersPort checks that a device that dials is not joined with another user, who listens
+// TestAnotherUsersPort checks that a device that dials is not joined with another user that listens
 // at the port at which the peer's device may have been.
 func TestAnotherUsersPort(t *testing.T) {
 	if os.Getenv(envIntruder) != "" {
@@ -255,8 +253,8 @@ func TestAnotherUsersPort(t *testing.T) {
 }
 
 // TestPeerElsewhere checks that a peer whose user the kernel does not know is joined if the device
-// at the port of its queue pair says so, and that nobody else takes its place: with another secret,
-// or with none.
+// at the port of its queue pair says that it dials, and that no other process is joined in its
+// place, with another secret or with none.
 func TestPeerElsewhere(t *testing.T) {
 	for _, early := range []bool{true, false} {
 		da, db := newLogged(t), newLogged(t)
@@ -346,7 +344,7 @@ func TestEarlyRequests(t *testing.T) {
 }
 
 // TestQuestion checks when a device says that it dials: while it does, with the secret of the dial,
-// and to the queue pair that it dials. It says nothing else to whoever asks.
+// and to the queue pair that it dials. It tells the peer that asks nothing else.
 func TestQuestion(t *testing.T) {
 	d := newLogged(t)
 	p := newProgram(t, d.Device)

@@ -21,8 +21,8 @@ type endlessMemory struct {
 	post func()
 	stop atomic.Bool
 	n    atomic.Int64 // work requests
-	// rung counts those that the goroutine of a doorbell has read. The one that goes on behind it
-	// may read any number before the test looks.
+	// rung counts the work requests that the goroutine of a doorbell has read. The goroutine that
+	// goes on after it may read any number before the test looks.
 	rung atomic.Int64
 }
 
@@ -42,7 +42,7 @@ func (m *endlessMemory) Read(b []byte, addr uint64) error {
 	return m.Process.Read(b, addr)
 }
 
-// inDoorbell reports whether the goroutine is that of a doorbell.
+// inDoorbell reports whether it is called in the goroutine of a doorbell.
 func inDoorbell() bool {
 	b := make([]byte, 64<<10)
 	return bytes.Contains(b[:runtime.Stack(b, false)], []byte("/softrnic.(*Context).Doorbell("))
@@ -81,8 +81,8 @@ func TestDoorbellOfBusyProgram(t *testing.T) {
 	prototest.Wait(t, "the end", func() bool { return p.dev.find(q.Num).sq.Len() == 0 })
 }
 
-// TestDoorbellOfBusyConnection is the same for a program whose work requests go over a connection,
-// and are over as fast as it posts.
+// TestDoorbellOfBusyConnection checks the same for a program whose work requests go over a
+// connection, and complete as fast as it posts.
 func TestDoorbellOfBusyConnection(t *testing.T) {
 	a, b, qa, _ := pair(t)
 	m, err := self()
@@ -96,7 +96,7 @@ func TestDoorbellOfBusyConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := a.linkOf(t, qa)
-	// The goroutine that joins the queue pair would look at the send queue in the place of the
+	// The goroutine that joins the queue pair would look at the send queue in place of the
 	// doorbell.
 	prototest.Wait(t, "the join", func() bool { return !calls("(*queuePair).start") })
 	flights := func() int {
@@ -121,12 +121,12 @@ func TestDoorbellOfBusyConnection(t *testing.T) {
 	prototest.Wait(t, "the end", func() bool { return a.dev.find(qa.Num).sq.Len() == 0 })
 }
 
-// TestDoorbellNames: a doorbell is for the queue pairs that its commands name, and for all if it
-// does not name them all.
+// TestDoorbellNames: a doorbell rings for the queue pairs that its commands name, and for all if a
+// command names none.
 func TestDoorbellNames(t *testing.T) {
 	p := newProgram(t, newDevice(t))
 	one, two := p.qp(nil), p.qp(nil)
-	for _, q := range []*guest.QP{one, two} { // in ERR, what is looked at completes at once
+	for _, q := range []*guest.QP{one, two} { // in ERR, work requests complete at once when they are looked at
 		if err := errors.Join(q.Modify(guest.Init, p.gid, 0, nil), q.Modify(guest.Err, p.gid, 0, nil)); err != nil {
 			t.Fatal(err)
 		}

@@ -55,7 +55,7 @@ func TestErrTwice(t *testing.T) {
 
 // TestReceivesOfEndedConnection: the receives of a queue pair that a connection manager has
 // connected are flushed at the end of its connection, however it ends: the last one after the
-// program has heard of the end, the others before.
+// program has learned of the end, the others before.
 func TestReceivesOfEndedConnection(t *testing.T) {
 	for desc, end := range map[string]func(c *net.TCPConn, next []byte) error{
 		"FIN": func(c *net.TCPConn, _ []byte) error { return c.Close() },
@@ -78,7 +78,7 @@ func TestReceivesOfEndedConnection(t *testing.T) {
 			}
 			var c net.Conn
 			ended := make(chan uint8, 1)
-			var before []uint64 // flushed before the program hears of the end
+			var before []uint64 // flushed before the program learns of the end
 			p.acceptPlain(t, q, func() {
 				for w, ok := p.cq.Poll(); ok; w, ok = p.cq.Poll() {
 					before = append(before, w.ID)
@@ -117,8 +117,8 @@ func TestReceivesOfEndedConnection(t *testing.T) {
 	}
 }
 
-// TestDeregisterWaits: when an MR is deregistered, nothing is on its way to its memory for a
-// receive.
+// TestDeregisterWaits: when the deregistration of an MR is over, no data for a receive is on its
+// way to the memory.
 func TestDeregisterWaits(t *testing.T) {
 	a, b, qa, qb := pair(t)
 	m, err := self()
@@ -156,7 +156,7 @@ func TestDeregisterWaits(t *testing.T) {
 	b.want("the receive", 1, uverbs.Success)
 }
 
-// TestWindowsThatWereBound: an MR keeps nothing of windows that are not bound to it any more.
+// TestWindowsThatWereBound: an MR keeps no windows that are not bound to it any more.
 func TestWindowsThatWereBound(t *testing.T) {
 	p := newProgram(t, newDevice(t))
 	p.ctx.mu.Lock()
@@ -182,8 +182,8 @@ func TestWindowsThatWereBound(t *testing.T) {
 	}
 }
 
-// TestAttributes: the device refuses the values of attributes that rxe refuses, and takes those
-// that it takes.
+// TestAttributes: the device refuses the values of attributes that rxe refuses, and accepts those
+// that rxe accepts.
 func TestAttributes(t *testing.T) {
 	const pkey = 92
 	const mtu, maxRead, maxDestRead, minRNRTimer, port, timeout, retry, rnrRetry, altPort, altTimeout = 98, 101, 102, 103, 104, 105, 106, 107, 108, 109
@@ -229,16 +229,16 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// TestEndInOrder: what is behind the work requests of a link that fails completes after them, also
-// if the queue pair is looked at, or ends, in the middle.
+// TestEndInOrder: work requests behind those of a link that fails complete after them, even if the
+// queue pair is looked at, or ends, meanwhile.
 func TestEndInOrder(t *testing.T) {
 	fails := func(e *end) { e.fail(e.l) }
 	for _, tt := range []struct {
 		desc      string
 		begin     func(*end)
 		meanwhile func(*queuePair)
-		waits     bool            // meanwhile waits for the end
-		want      uverbs.WCStatus // of what is behind; Success means none
+		waits     bool            // whether meanwhile waits for the end
+		want      uverbs.WCStatus // of the work request behind; Success means none
 	}{
 		{"fails, and work comes", fails, (*queuePair).look, false, uverbs.FlushErr},
 		{"is lost, and work comes", (*end).lose, (*queuePair).look, false, uverbs.RetryExceeded},

@@ -6,7 +6,7 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// This file has how a testEnd ends: by the steps that its values say.
+// This file has the end of a testEnd: it carries out the steps that its values return.
 
 // A testEnding is an end whose steps are carried out one at a time.
 type testEnding struct {
@@ -210,7 +210,7 @@ func (e *testEnd) unlink() (h *half) {
 	return h
 }
 
-// fails has the link fail the queue pair.
+// fails makes the link fail the queue pair.
 func (h *half) fails(status uverbs.WCStatus) {
 	h.e.goes(testEnding{h: h, steps: endFails, status: status})
 }
@@ -235,7 +235,7 @@ func (h *half) shuts(how connectionEnd, blamed *flight) {
 	h.shut = true
 }
 
-// ends is link.receive behind the end of the connection.
+// ends is link.receive after the end of the connection.
 func (h *half) ends(how connectionEnd, blamed *flight) {
 	if h.ended = true; how == endOurs && h.kind != linkPlain {
 		h.out.owes()

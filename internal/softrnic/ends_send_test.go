@@ -7,7 +7,7 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// This file has what a testEnd sends, and what comes to it.
+// This file has the sending and the receiving of a testEnd.
 
 // look is drainLocked: it does one step, and returns false if there is nothing to do.
 func (e *testEnd) look() bool {
@@ -133,7 +133,7 @@ func (h *half) post(b *[]packet, p piece) bool {
 	return true
 }
 
-// takes is the event that TCP has taken a piece, whose work request waits for that.
+// takes is the event that TCP has taken a piece whose work request waits for that.
 func (h *half) takes() bool {
 	if len(h.taken) == 0 {
 		return false
@@ -146,7 +146,7 @@ func (h *half) takes() bool {
 	return true
 }
 
-// deliver has the next packet of the peer come.
+// deliver makes the next packet of the peer arrive.
 func (h *half) deliver() bool {
 	if h == nil || len(h.peer.wire) == 0 || h.ended {
 		return false
@@ -198,8 +198,8 @@ func (h *half) deliver() bool {
 	return true
 }
 
-// checkOrder checks that what the peer does to the memory of e comes behind the Sends in front of
-// it.
+// checkOrder checks that the peer's accesses to the memory of e come after the Sends in front of
+// them.
 func (e *testEnd) checkOrder(h *half, p packet) {
 	for _, w := range h.peer.e.posted {
 		if h.kind != linkPlain && w.id < p.id && (w.op == uverbs.OpSend || w.isReceived() && p.kind == packetQuestion) && !w.isLocal(h.kind) && !slices.Contains(e.received, w.id) {

@@ -10,11 +10,11 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// This file has a queue pair for tests that is nothing but its values: a life, an outgoing and an
-// incoming. It has no goroutine, no memory and no clock: what goroutines and timers would do, it
-// does when it is told to, one step at a time.
+// This file has a queue pair for tests that has only its values: a life, an outgoing and an
+// incoming. It has no goroutine, no memory and no clock. The tests make the steps that goroutines
+// and timers would make, one at a time.
 
-// A packet is what one end sends to the other one.
+// A packet is a message of one end to the other.
 type packet struct {
 	kind    packetKind
 	frame   frame
@@ -37,7 +37,7 @@ const (
 	packetEnd
 )
 
-// isRequest reports whether the end that serves takes the packet.
+// isRequest reports whether the end that serves receives the packet.
 func (p *packet) isRequest() bool {
 	return p.kind == packetWrite || p.kind == packetQuestion || p.kind == packetFrame && p.frame.kind <= frameProbe
 }
@@ -88,17 +88,17 @@ type half struct {
 	kind     linkKind
 	shut     bool // this end sends nothing more
 	ended    bool // this end reads nothing more
-	discards bool // what comes to this end's memory does not get there
+	discards bool // accesses of the peer to this end's memory are discarded
 	s        sending
 	wish     wish      // that is being sent
 	taken    []*flight // of pieces that TCP has taken
 	rnr      []uint32  // the frames whose RNR timers may still fire
 	late     bool      // the timer of acknowledgements runs
 	refusing func()    // what to do once the answers have left
-	deaf     bool      // of a self link: what it sends does not come to its end that serves
-	patient  bool      // work in front of something wrong has waited for long enough
-	told     bool      // the connection manager has heard of the end
-	filled   uint64    // what comes to the present receive
+	deaf     bool      // of a self link: what it sends does not reach its end that serves
+	patient  bool      // frames in front of something wrong have waited for long enough
+	told     bool      // the connection manager knows of the end
+	filled   uint64    // bytes that have come to the present receive
 }
 
 // A testEnd is a queue pair and its program.
@@ -128,14 +128,14 @@ type testEnd struct {
 	wrong     error
 }
 
-// blame notes what a test has found.
+// blame notes the first error that a test has found.
 func (e *testEnd) blame(format string, args ...any) {
 	if e.wrong == nil {
 		e.wrong = fmt.Errorf("%s: %w", e.name, fmt.Errorf(format, args...))
 	}
 }
 
-// goes has a goroutine carry out an end.
+// goes starts a goroutine that carries out an end.
 func (e *testEnd) goes(x testEnding) {
 	x.e = e
 	e.tasks = append(e.tasks, &x)

@@ -20,7 +20,7 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// faultyPair is pair with faults of the two devices.
+// faultyPair is pair with injected faults in the two devices.
 func faultyPair(t *testing.T, specA, specB string) (a, b *program, qa, qb *guest.QP) {
 	t.Helper()
 	a, b = newProgram(t, newFaultyDevice(t, specA)), newProgram(t, newFaultyDevice(t, specB))
@@ -31,8 +31,8 @@ func faultyPair(t *testing.T, specA, specB string) (a, b *program, qa, qb *guest
 
 const noFault = "seed=1"
 
-// TestFaultOfACompletion checks that a work request that fails to order ends its queue pair, as one
-// that fails for another reason.
+// TestFaultOfACompletion checks that a work request that fails by an injected fault ends its queue
+// pair, like one that fails for another reason.
 func TestFaultOfACompletion(t *testing.T) {
 	for _, tt := range []struct {
 		desc, specA, specB string
@@ -134,7 +134,7 @@ func (p *program) connectPlain(t *testing.T, q *guest.QP, cfg *conn.Config) (c *
 	return c
 }
 
-// dialPlain connects to q of p without frames, as a peer that is no device.
+// dialPlain connects to q of p without frames, as a peer that is not a device does.
 func (p *program) dialPlain(t *testing.T, q *guest.QP, cfg *extsock.Config) *extsock.Conn {
 	var c *extsock.Conn
 	p.acceptPlain(t, q, func() {}, func(address string) (err error) {
@@ -145,8 +145,8 @@ func (p *program) dialPlain(t *testing.T, q *guest.QP, cfg *extsock.Config) *ext
 	return c
 }
 
-// acceptPlain makes the connection that dial makes that of q, without frames. ended is called at
-// its end.
+// acceptPlain makes the connection that dial makes the connection of q, without frames. ended is
+// called at its end.
 func (p *program) acceptPlain(t *testing.T, q *guest.QP, ended func(), dial func(address string) error) {
 	t.Helper()
 	pair := p.pairOf(t, q)
@@ -176,7 +176,7 @@ func (p *program) acceptPlain(t *testing.T, q *guest.QP, ended func(), dial func
 	}
 }
 
-// TestNudge: an initiator nudges a peer that has sent little, and leaves one alone that talks.
+// TestNudge: an initiator nudges a peer that has sent little, and leaves a peer that talks alone.
 func TestNudge(t *testing.T) {
 	b := newProgram(t, newDevice(t))
 	qb := b.qp(nil)
@@ -238,7 +238,7 @@ func TestPlainSendTooLong(t *testing.T) {
 }
 
 func TestFaultOfARegistration(t *testing.T) {
-	a := newProgram(t, newFaultyDevice(t, "register=ENOMEM@2")) // which registers its memory
+	a := newProgram(t, newFaultyDevice(t, "register=ENOMEM@2")) // the first one registers its memory
 	if _, err := a.Register(a.pd, a.mr.B[:4096], guest.All); !errors.Is(err, syscall.ENOMEM) {
 		t.Errorf("the second registration: %v, want ENOMEM", err)
 	}
@@ -247,8 +247,8 @@ func TestFaultOfARegistration(t *testing.T) {
 	}
 }
 
-// TestFaultsWithTime checks that an event comes when it should, and that a queue pair turns to
-// error after it has come to RTS. Each has a timer of its own, so either may be first.
+// TestFaultsWithTime checks that an event comes when it should, and that a queue pair goes to ERR
+// after it has reached RTS. Each has a timer of its own, so either may be first.
 func TestFaultsWithTime(t *testing.T) {
 	a, _, qa, _ := faultyPair(t, "event=PORT_ERR@0s,qp-error@1ms", noFault)
 	qa.PostRecv(1, a.mr.Part(0, 8))
@@ -330,7 +330,7 @@ func TestLostDatagrams(t *testing.T) {
 }
 
 // TestFaultOfAManagedQueuePair: a queue pair that a connection manager takes to RTS, as with
-// --iwarp, breaks down as one that the program takes there.
+// --iwarp, breaks down like one that the program takes there.
 func TestFaultOfAManagedQueuePair(t *testing.T) {
 	a, b := newProgram(t, newFaultyDevice(t, "qp-error@1ms")), newProgram(t, newDevice(t))
 	qa, qb := a.qp(nil), b.qp(nil)

@@ -17,15 +17,15 @@ import (
 
 const destroyQP = 27 // the command
 
-// randomFrame returns a frame that a hostile peer's device may send, with its payload. Half of them
-// are such as an honest one sends.
+// randomFrame returns a frame that a hostile peer's device may send, with its payload. Half of the
+// frames are like those of an honest device.
 func randomFrame(r *rand.Rand, key uint32) []byte {
 	f := frame{
 		kind: frameSend + frameType(r.UintN(uint(frameBye))), flags: frameFlags(r.UintN(knownFlags + 1)),
 		status: uverbs.WCStatus(r.UintN(uint(uverbs.GeneralErr) + 1)), number: r.Uint32N(6), length: r.Uint32N(8),
 		immediate: [4]byte{byte(key), byte(key >> 8), byte(key >> 16), byte(key >> 24)},
 	}
-	if r.UintN(4) > 0 { // these end the connection most times
+	if r.UintN(4) > 0 { // these end the connection mostly
 		f.flags &^= flagInvalidate
 		f.kind = min(f.kind, frameAck)
 	}

@@ -7,14 +7,14 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// A lifeEvent is something that happens to a queue pair. It returns false if the life says that it
-// comes too late, or that nothing is to be done.
+// A lifeEvent is something that happens to a queue pair. do returns false if the event comes too
+// late according to the life, or if it has no effect.
 type lifeEvent struct {
 	name string
 	do   func(v *lifeUnderTest) bool
 }
 
-// A lifeUnderTest is a life, and what a queue pair would have beside it.
+// A lifeUnderTest is a life, and the state that a queue pair would keep beside it.
 type lifeUnderTest struct {
 	life
 	link     bool   // there is a link
@@ -139,7 +139,7 @@ func joinsBy(dials bool) func(v *lifeUnderTest) bool {
 	}
 }
 
-// check reports what must hold after each event.
+// check returns an error if something that must hold after each event does not.
 func (v *lifeUnderTest) check() error {
 	s, linked := v.attrs.State, v.isLinked()
 	switch {
@@ -159,14 +159,13 @@ func (v *lifeUnderTest) check() error {
 		return fmt.Errorf("work requests wait for a link")
 	case s == uverbs.Err && !v.settling && v.turn() != turnFlush, s == uverbs.RTS && linked && v.turn() != turnSend:
 		return fmt.Errorf("work requests get %d", v.turn())
-	case v.settling && v.turn() > turnEarly: // what is behind would complete first
+	case v.settling && v.turn() > turnEarly: // work requests behind them would complete first
 		return fmt.Errorf("work requests get %d", v.turn())
 	}
 	return nil
 }
 
-// A lifeKey is a lifeUnderTest without the numbers, which only matter by whether they are the
-// present ones.
+// A lifeKey is a lifeUnderTest in which each number is replaced by whether it is the present one.
 type lifeKey struct {
 	join               joinState
 	state, told        uverbs.State
@@ -182,8 +181,8 @@ func (v *lifeUnderTest) key() lifeKey {
 	}
 }
 
-// TestLife: every event in every state that a queue pair can come to, and so every pair of events
-// in both orders: no event breaks a table, and what must hold does.
+// TestLife: every event in every state that a queue pair can reach, and so every pair of events in
+// both orders. No event breaks a table, and check finds no error.
 func TestLife(t *testing.T) {
 	seen := make(map[lifeKey]bool)
 	var happened, late, pairs int
@@ -227,7 +226,7 @@ func TestLife(t *testing.T) {
 	t.Logf("%d states, %d events, %d that came too late, %d pairs", len(seen), happened, late, pairs)
 }
 
-// apply has an event happen to v, which has been at from.
+// apply makes an event happen to v, a copy of from.
 func apply(t *testing.T, from, v *lifeUnderTest, e lifeEvent) bool {
 	t.Helper()
 	defer func() {

@@ -16,8 +16,8 @@ import (
 	"github.com/rddp/rddp/internal/testkit/guest"
 )
 
-// TestNoAtomics: a device says whether it has atomics, and an RNIC has none, nor memory on demand
-// for them. The places of the numbers are those of the kernel's headers.
+// TestNoAtomics: a device reports whether it has atomics. An RNIC has none, and no memory on demand
+// for them. The offsets are those of the kernel's headers.
 func TestNoAtomics(t *testing.T) {
 	const atomics, pagingRC, pagingAtomic = 40 + 4*17, 176 + 8 + 8, 1 << 4
 	for _, none := range []bool{false, true} {
@@ -60,8 +60,8 @@ func TestForeignAddress(t *testing.T) {
 	}
 }
 
-// TestTrueLimits: a queue of the size that the device says gets no more than that, so a program may
-// ask for what it has got.
+// TestTrueLimits: a queue of the size that the device reports as its limit gets no more than that,
+// so a program may ask for as much as it has got.
 func TestTrueLimits(t *testing.T) {
 	p := newProgram(t, newDevice(t))
 	q := p.qp(func(c *guest.QPConfig) { c.Depth, c.SGEs, c.Inline = limits.MaxQPWR, 1, 0 })

@@ -9,8 +9,8 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/ring"
 )
 
-// TestLookout: a receive is found however late it is posted, once, and a queue that is gone is
-// forgotten. The time to the next look grows, and with the number of queues.
+// TestLookout: a receive is found once, however late it is posted, and a queue that is gone is
+// forgotten. The time between looks grows with each look, and with the number of queues.
 func TestLookout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		after := func(d time.Duration) {

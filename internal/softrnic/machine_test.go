@@ -13,7 +13,7 @@ import (
 // linkKinds are the kinds of link that the tests try.
 var linkKinds = [...]linkKind{linkJoined, linkSelf, linkManaged, linkPlain}
 
-// newEnds returns two queue pairs that are joined, or twice one that is joined with itself.
+// newEnds returns two queue pairs that are joined, or twice the same one, joined with itself.
 func newEnds(k linkKind) [2]*testEnd {
 	ends := [2]*testEnd{{name: "a"}, {name: "b"}}
 	for _, e := range ends {
@@ -51,7 +51,7 @@ func joinEnds(ends [2]*testEnd, k linkKind) {
 	halves[0].peer, halves[1].peer = halves[1], halves[0]
 }
 
-// An endEvent is something that happens to one end. It returns false if it cannot happen now.
+// An endEvent is something that happens to one end. do returns false if it cannot happen now.
 type endEvent struct {
 	name string
 	do   func(e *testEnd) bool
@@ -238,14 +238,14 @@ func (e *testEnd) filling() uint64 {
 	return 0
 }
 
-// tells reports whether the news that frame n was received is on its way.
+// tells reports whether an acknowledgement of frame n is on its way.
 func (h *half) tells(n uint32) bool {
 	return slices.ContainsFunc(h.wire, func(p packet) bool {
 		return p.kind == packetFrame && p.frame.kind == frameAck && int32(p.frame.number-n) >= 0
 	})
 }
 
-// check reports what must hold after each event.
+// check returns an error if something that must hold after each event does not.
 func check(ends [2]*testEnd) error {
 	for _, e := range ends {
 		h := e.last
@@ -279,7 +279,7 @@ func check(ends [2]*testEnd) error {
 	return nil
 }
 
-// finish lets everything come to its end that can, and reports what has not.
+// finish lets everything end that can, and returns an error if something has not.
 func finish(ends [2]*testEnd) error {
 	again := map[string]bool{
 		"send": true, "TCP has taken a piece": true, "a packet comes": true, "look for receives": true, "RTS": true, "a goroutine": true, "another goroutine": true,
@@ -325,7 +325,7 @@ func finish(ends [2]*testEnd) error {
 	return nil
 }
 
-// waitsForReceive reports whether what has come waits for a receive.
+// waitsForReceive reports whether a frame or a message of the peer waits for a receive.
 func (h *half) waitsForReceive() bool {
 	return len(h.in.held) > 0 || len(h.peer.wire) > 0 && h.peer.wire[0].kind == packetMessage
 }
@@ -338,8 +338,8 @@ func (x happening) String() string {
 	return fmt.Sprintf("%c: %s", 'a'+rune(x%2), endEvents[int(x)/2].name)
 }
 
-// play has events happen to two new ends, and everything come to its end. It returns the events
-// that could happen.
+// play makes events happen to two new ends, and lets everything end. It returns the events that
+// could happen.
 func play(k linkKind, schedule []happening) (happened []happening, ends [2]*testEnd, err error) {
 	ends = newEnds(k)
 	defer func() {
@@ -360,8 +360,7 @@ func play(k linkKind, schedule []happening) (happened []happening, ends [2]*test
 
 var schedules = flag.Int("schedules", 20_000, "how many random schedules of two queue pairs TestSchedules plays")
 
-// TestSchedules: both ends of a connection in one goroutine, with random schedules of all that can
-// happen.
+// TestSchedules: both ends of a connection in one goroutine, with random schedules of all events.
 func TestSchedules(t *testing.T) {
 	n := *schedules
 	if testing.Short() {
@@ -394,8 +393,8 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// randomHappening returns an event. What goes on by itself is more probable than what ends
-// everything.
+// randomHappening returns an event. Events that carry work on are more probable than events that
+// end everything.
 func randomHappening(r *rand.Rand) happening {
 	if often := slices.IndexFunc(endEvents, func(e endEvent) bool { return e.name == "SQD" }); r.IntN(12) > 0 {
 		return happening(r.IntN(2 * often))
@@ -418,7 +417,7 @@ func shrink(k linkKind, s []happening) []happening {
 	return s
 }
 
-// An endKey is what matters of an end for what may happen next.
+// An endKey has the parts of an end's state that decide what may happen next.
 type endKey struct {
 	kind                                      linkKind
 	join                                      joinState
@@ -481,7 +480,7 @@ func TestPairsOfEvents(t *testing.T) {
 	t.Logf("%d states, %d events, %d pairs", len(seen), events, pairs)
 }
 
-// begin has events happen to two new ends, and returns those that could.
+// begin makes events happen to two new ends, and returns the events that could happen.
 func begin(k linkKind, schedule []happening) (happened []happening, ends [2]*testEnd) {
 	ends = newEnds(k)
 	for _, x := range schedule {

@@ -18,7 +18,7 @@ import (
 
 const onDemandAll = guest.All | guest.OnDemand
 
-// TestOnDemand writes to memory, and from memory, that was registered before it was there.
+// TestOnDemand writes to and from memory that was registered before it existed.
 func TestOnDemand(t *testing.T) {
 	const n = 3 * 4096
 	for _, desc := range []string{"all memory", "a range"} {
@@ -138,8 +138,8 @@ func TestLocalRights(t *testing.T) {
 	a.want("memory of the program beyond what is registered", 3, uverbs.LocalProtErr)
 }
 
-// TestBindAfterDeregister: a window that is being bound to an MR while that is deregistered is not
-// bound.
+// TestBindAfterDeregister: a window that is being bound to an MR while the MR is deregistered is
+// not bound.
 func TestBindAfterDeregister(t *testing.T) {
 	p := newProgram(t, newDevice(t))
 	p.ctx.mu.Lock()

@@ -38,8 +38,8 @@ func isJoinedNear(t *testing.T, p *program, q *guest.QP) (is bool) {
 	return is
 }
 
-// ownPort returns a TCP port that nobody else has until the test ends. The name of a listener
-// through memory is the test's, too.
+// ownPort returns a TCP port that no other process gets until the test ends. So the name of a
+// listener through memory belongs to the test, too.
 func ownPort(t *testing.T) uint16 {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -105,8 +105,8 @@ func TestManagedNear(t *testing.T) {
 	}
 }
 
-// TestListenNear checks that a listener through memory takes the connections that one of TCP would
-// take.
+// TestListenNear checks that a listener through memory accepts the connections that a TCP listener
+// would accept.
 func TestListenNear(t *testing.T) {
 	four, six := netip.MustParseAddr("127.0.0.1"), netip.IPv6Loopback()
 	d, err := New(Config{Addresses: []netip.Addr{four, six}})

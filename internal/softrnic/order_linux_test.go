@@ -13,8 +13,8 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// TestReadAfterSend: a Read or atomic that is posted behind a Send finds what the Send has brought,
-// as over InfiniBand.
+// TestReadAfterSend: a Read or atomic that is posted behind a Send finds the data of the Send, as
+// over InfiniBand.
 func TestReadAfterSend(t *testing.T) {
 	a, b, qa, qb := pair(t)
 	for i := range 100 {
@@ -68,8 +68,8 @@ func TestReadAfterImmediate(t *testing.T) {
 	}
 }
 
-// TestWriteAfterSend: a Write that is posted behind a Send to the same memory is there at the end,
-// and not before the receive has completed.
+// TestWriteAfterSend: if a Write follows a Send to the same memory, its data replaces that of the
+// Send, and does not arrive before the receive has completed.
 func TestWriteAfterSend(t *testing.T) {
 	a, b, qa, qb := pair(t)
 	a.fill(0, 64, 1)
@@ -134,8 +134,8 @@ func TestRefusedBehindOthers(t *testing.T) {
 	}
 }
 
-// TestWrongBehindUnsignaled: a work request that is wrong here has its completion, although nobody
-// waits for those in front of it.
+// TestWrongBehindUnsignaled: a work request that is wrong here completes, although the program
+// waits for none of those in front of it.
 func TestWrongBehindUnsignaled(t *testing.T) {
 	for _, before := range []uint32{guest.OpSend, guest.OpWrite} {
 		for _, tt := range []struct {
@@ -178,8 +178,8 @@ func TestWrongBehindUnsignaled(t *testing.T) {
 	}
 }
 
-// TestDoneBeforeNotReady: what the peer has carried out is done, although a Send behind it finds no
-// receive. Only that Send waits, and fails when the retries are over.
+// TestDoneBeforeNotReady: work requests that the peer has carried out complete, although a Send
+// behind them finds no receive. Only that Send waits, and fails when the retries are over.
 func TestDoneBeforeNotReady(t *testing.T) {
 	const waits, fails = true, false
 	for _, tt := range []struct {
@@ -234,8 +234,8 @@ func TestDoneBeforeNotReady(t *testing.T) {
 	}
 }
 
-// TestRefusedPiece: a Send that the peer refuses before it has all of it is the one to blame, and
-// not a Write in front of it.
+// TestRefusedPiece: if the peer refuses a Send before it has received all of it, that Send fails,
+// and not a Write in front of it.
 func TestRefusedPiece(t *testing.T) {
 	a, b, qa, qb := pair(t)
 	qb.PostRecv(9, b.mr.Part(0, 8))
@@ -249,7 +249,7 @@ func TestRefusedPiece(t *testing.T) {
 }
 
 // TestDrained: in SQD a Send that has begun goes on, and the next one does not begin. The program
-// hears of the end of the first one, if it wants to.
+// gets an event at the end of the first one, if it has asked for it.
 func TestDrained(t *testing.T) {
 	a, b, qa, qb := pair(t)
 	l := a.linkOf(t, qa)
@@ -299,7 +299,7 @@ func TestDrained(t *testing.T) {
 	if !draining() {
 		t.Error("a Send is on its way, and the queue is not draining")
 	}
-	toRTS() // the event is that of this stay in SQD only
+	toRTS() // the event belongs to this stay in SQD only
 	toSQDWith(false)
 	l.q.mu.Lock()
 	if l.q.life.attrs.SQDNotify {

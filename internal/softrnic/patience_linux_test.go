@@ -10,7 +10,7 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// TestPatience: work requests without a peer fail when their time is over, also if the queue pair
+// TestPatience: work requests without a peer fail when their time is over, even if the queue pair
 // was in SQD meanwhile. A timer that was stopped too late does nothing.
 func TestPatience(t *testing.T) {
 	p := newProgram(t, newDevice(t))
@@ -42,7 +42,7 @@ func TestPatience(t *testing.T) {
 	q.mu.Lock()
 	q.agenda.clear(alarmPeer)
 	q.mu.Unlock()
-	q.waited(life) // as when the timer rings
+	q.waited(life) // as the timer does
 	if err := qp.Modify(guest.RTS, p.gid, peer, func(in []byte) { in[68], in[69], in[70] = 1, 0, 0 }); err != nil {
 		t.Fatal(err)
 	}

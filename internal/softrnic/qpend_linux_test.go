@@ -49,9 +49,10 @@ func isDone(c chan struct{}) bool {
 	}
 }
 
-// hold locks mu, and returns what unlocks it. A goroutine of its own holds mu, so the test may lock
-// what comes before mu in the order. If the test fails before, its end unlocks mu: the end of a
-// program would wait for mu for good, and nobody would see why the test has failed.
+// hold locks mu, and returns the function that unlocks it. A goroutine of its own holds mu, so the
+// test may lock mutexes that come before mu in the order. If the test fails before, its cleanup
+// unlocks mu. Otherwise the end of a program would wait for mu forever, and hide why the test has
+// failed.
 func hold(t *testing.T, mu sync.Locker) (release func()) {
 	held, over, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	go func() {
@@ -162,8 +163,8 @@ func TestFlushAfterDatagram(t *testing.T) {
 }
 
 // TestErrBeforeCompletion: when a program sees that a work request has failed, the queue pair is in
-// ERR, and what is behind is flushed. Nothing happens later: the program may use the queue pair
-// again.
+// ERR, and the work requests behind it are flushed. Nothing happens later: the program may use the
+// queue pair again.
 func TestErrBeforeCompletion(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // so that nothing runs before the program waits
 	const key = 0x11111111
@@ -226,7 +227,7 @@ func (m gatedMemory) Read(b []byte, addr uint64) error {
 }
 
 // TestNoReadAfterCompletion: a work request that is being sent when the queue pair ends completes
-// once nobody reads its memory any more.
+// once its memory is not read any more.
 func TestNoReadAfterCompletion(t *testing.T) {
 	a, b := newProgram(t, newDevice(t)), newProgram(t, newDevice(t))
 	m, err := self()
@@ -234,7 +235,7 @@ func TestNoReadAfterCompletion(t *testing.T) {
 		t.Fatal(err)
 	}
 	var qa *guest.QP
-	var read, late int // nobody but the goroutine that sends touches them until it has ended
+	var read, late int // only the goroutine that sends touches them until it has ended
 	over := make(chan struct{})
 	a.memory = gatedMemory{m, func() {
 		if read++; read == 1 {
@@ -289,8 +290,8 @@ func TestEndBeforeTooLong(t *testing.T) {
 	}
 }
 
-// TestErrWhileItFails: when the program has set a queue pair to ERR, the peer does not reach its
-// memory any more, although another goroutine was about to do so.
+// TestErrWhileItFails: when the program has set a queue pair to ERR, the peer cannot access its
+// memory any more, even if another goroutine has begun to fail the queue pair before.
 func TestErrWhileItFails(t *testing.T) {
 	a, _, qa, _ := pair(t)
 	l := a.linkOf(t, qa)
@@ -313,8 +314,8 @@ func TestErrWhileItFails(t *testing.T) {
 	<-set
 }
 
-// TestManagedOnce: what a connection manager's program may do in ERR, it may not do once it has
-// reset the queue pair and joined it itself.
+// TestManagedOnce: a program of a connection manager may take its queue pair from ERR to SQD, but
+// not once it has reset the queue pair and joined it itself.
 func TestManagedOnce(t *testing.T) {
 	p := newProgram(t, newDevice(t))
 	qp := p.qp(nil)
@@ -339,7 +340,7 @@ func TestManagedOnce(t *testing.T) {
 	}
 }
 
-// A gate is a slog.Handler that holds up who logs a message.
+// A gate is a slog.Handler that holds up the goroutine that logs a message.
 type gate struct {
 	slog.Handler
 	message string
@@ -363,7 +364,7 @@ func TestNoEventAfterDestroy(t *testing.T) {
 		desc string
 		fail func(t *testing.T, a, b *program, qa, qb *guest.QP) // of b
 	}{
-		{"a fault to order", func(t *testing.T, _, b *program, _, qb *guest.QP) { go b.dev.find(qb.Num).breakDown() }},
+		{"an injected fault", func(t *testing.T, _, b *program, _, qb *guest.QP) { go b.dev.find(qb.Num).breakDown() }},
 		{"the peer's access", func(t *testing.T, a, b *program, qa, _ *guest.QP) {
 			w := guest.WR{ID: 1, Op: guest.OpWrite, Remote: b.mr.Addr, Key: b.mr.Key + 1, List: []guest.SGE{a.mr.Part(0, 8)}}
 			if err := qa.Post(w); err != nil {

@@ -25,7 +25,7 @@ func (p *program) linkOf(t *testing.T, q *guest.QP) (l *link) {
 	return l
 }
 
-// TestWrongFrames has a peer say what no peer may say.
+// TestWrongFrames: acknowledgements and frames that no peer may send are errors.
 func TestWrongFrames(t *testing.T) {
 	a, _, qa, _ := pair(t)
 	l := a.linkOf(t, qa)
@@ -45,8 +45,8 @@ func TestWrongFrames(t *testing.T) {
 	}
 }
 
-// TestInvalidateWithoutSend: only a Send invalidates a key. A peer's device that asks for it
-// otherwise ends the connection, and nothing else.
+// TestInvalidateWithoutSend: only a Send invalidates a key. If a peer's device asks for that in
+// another frame, the connection ends, and nothing else happens.
 func TestInvalidateWithoutSend(t *testing.T) {
 	for _, kind := range []frameType{frameWritten, frameProbe} {
 		a, b, qa, qb := pair(t)
@@ -64,8 +64,8 @@ func TestInvalidateWithoutSend(t *testing.T) {
 	}
 }
 
-// TestWriteInsideSend: immediate data of a Write cannot come before the end of a Send. The receive
-// that the Send fills fails then, and does not get lost.
+// TestWriteInsideSend: immediate data of a Write cannot come before the end of a Send. If it does,
+// the receive that the Send fills fails, and is not lost.
 func TestWriteInsideSend(t *testing.T) {
 	a, b, qa, qb := pair(t)
 	a.linkOf(t, qa)
@@ -79,8 +79,8 @@ func TestWriteInsideSend(t *testing.T) {
 	a.want("the other one", 1, uverbs.FlushErr)
 }
 
-// TestLostSendGoesOn: the receive that is posted within a Send over UC without one gets the next
-// Send.
+// TestLostSendGoesOn: over UC, a receive that is posted in the middle of a Send that found none
+// gets the next Send.
 func TestLostSendGoesOn(t *testing.T) {
 	a, _, qa, _ := ucPair(t)
 	l := a.linkOf(t, qa)
@@ -102,8 +102,8 @@ func TestLostSendGoesOn(t *testing.T) {
 }
 
 // TestFullWindow: nothing goes out while the window is full, however often the send queue is looked
-// at, and a Write with immediate data that waits for the window has no number. A question for each
-// look would have an answer that leads to the next look, forever.
+// at, and a Write with immediate data that waits for the window has no number. If each look sent a
+// probe, its acknowledgement would lead to the next look, forever.
 func TestFullWindow(t *testing.T) {
 	for _, op := range []uint32{guest.OpSend, guest.OpWrite, guest.OpWriteImm} {
 		t.Run(uverbs.SendOp(op).String(), func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestFullWindow(t *testing.T) {
 	}
 }
 
-// TestPeerThatLeaves: what is under way does not fail before a NIC would give up.
+// TestPeerThatLeaves: work requests under way do not fail before a NIC would give up.
 func TestPeerThatLeaves(t *testing.T) {
 	a, b, qa, qb := pair(t)
 	a.dev.missMost = time.Hour // so that the last wait is there however late the test looks
@@ -174,7 +174,7 @@ func TestPeerThatLeaves(t *testing.T) {
 
 // TestOvertakenAcknowledgement: an acknowledgement in front of what the program sends may be
 // overtaken by one that goes out at once, because one goroutine sends and another one receives.
-// Then it says nothing new, and the connection goes on.
+// Then it is out of date, and the connection goes on.
 func TestOvertakenAcknowledgement(t *testing.T) {
 	a, b, qa, qb := pair(t)
 	send := func(id uint64) {
@@ -200,8 +200,8 @@ func TestOvertakenAcknowledgement(t *testing.T) {
 	}
 }
 
-// TestLateReceive: a Send that found no receive does not fail once it has got one, also if nobody
-// has asked for an acknowledgement; and the next one that finds none is waited for anew.
+// TestLateReceive: a Send that found no receive does not fail once it has got one, even if no frame
+// has asked for an acknowledgement. The wait for the next Send without a receive begins anew.
 func TestLateReceive(t *testing.T) {
 	a, b := newProgram(t, newDevice(t)), newProgram(t, newDevice(t))
 	a.dev.rnrTick *= 10 // a wait of 46 s: no machine stalls that long between two steps
@@ -219,7 +219,8 @@ func TestLateReceive(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// waitsFor returns the number of the frame that is waited for, or false if the link has ended.
+	// waitsFor returns the number of the frame that waits for a receive, or false if the link has
+	// ended.
 	waitsFor := func() (uint32, bool) {
 		la.q.mu.Lock()
 		defer la.q.mu.Unlock()
@@ -248,9 +249,9 @@ func TestLateReceive(t *testing.T) {
 	}
 }
 
-// TestLastAcknowledgement: a program that disconnects has received what it has received, also if
-// the acknowledgement still waits for an answer of the program, and if the peer has said more
-// since.
+// TestLastAcknowledgement: if a program disconnects, the peer's Sends that it has received succeed,
+// even if the acknowledgement still waits for an answer of the program, and even if the peer has
+// sent more since.
 func TestLastAcknowledgement(t *testing.T) {
 	for _, sends := range []uint64{1, 2} {
 		a, b, qa, qb := pair(t)

@@ -29,7 +29,7 @@ func alone(t *testing.T, kind uverbs.QPType) (*program, *guest.QP) {
 	return p, q
 }
 
-// wantAll checks completions that may come in any order: those of Sends, and those of receives.
+// wantAll checks completions of Sends and receives, which may come in any order.
 func (p *program) wantAll(desc string, want map[uint64]uverbs.WCStatus) {
 	p.t.Helper()
 	for range len(want) {
@@ -161,7 +161,7 @@ func TestSelfRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := map[uint64]uverbs.WCStatus{1: uverbs.Success, 2: uverbs.Success, 3: r.want, 4: uverbs.FlushErr, 50: uverbs.Success, 51: uverbs.FlushErr, 52: uverbs.FlushErr}
-			if r.want == uverbs.RemoteInvalidErr { // the receive has a reason of its own
+			if r.want == uverbs.RemoteInvalidErr { // the receive has an error of its own
 				want[51] = uverbs.LocalLengthErr
 			} else if r.wr.Op == guest.OpSendInv {
 				want[51] = uverbs.LocalAccessErr

@@ -7,7 +7,7 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// TestAllocator: parts never overlap, and what comes back serves requests of any size.
+// TestAllocator: parts never overlap, and memory that comes back serves requests of any size.
 func TestAllocator(t *testing.T) {
 	const from, end = 4096, 1 << 20
 	seed := rand.Uint64()

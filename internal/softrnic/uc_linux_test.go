@@ -40,7 +40,8 @@ func joinUC(t *testing.T, q *guest.QP, gid [16]byte, qpn uint32) {
 	}
 }
 
-// TestUC sends messages of which some find no receive. These are lost, and nothing behind them is.
+// TestUC sends messages of which some find no receive. These are lost, and those behind them are
+// not.
 func TestUC(t *testing.T) {
 	a, b, qa, qb := ucPair(t)
 	send := func(id uint64, op uint32, n int) {

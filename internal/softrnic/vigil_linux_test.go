@@ -12,8 +12,8 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// waitingSend joins two programs over TCP or on a network that is made, and returns the link of the
-// first one, whose Send waits for a receive without end.
+// waitingSend joins two programs over TCP or over a network with injected faults, and returns the
+// link of the first one, whose Send waits for a receive without limit.
 func waitingSend(t *testing.T, network bool) (a, b *program, qb *guest.QP, l *link) {
 	t.Helper()
 	devices := [2]*Device{}
@@ -64,8 +64,8 @@ func TestVigilOfLink(t *testing.T) {
 	a.want("the Send", 1, uverbs.RetryExceeded)
 }
 
-// TestVigilHears: a peer whose program has posted no receive gives a sign when it is asked, and its
-// Send waits on.
+// TestVigilHears: a peer whose program has posted no receive gives a sign when it is asked, and the
+// Send to it waits on.
 func TestVigilHears(t *testing.T) {
 	for _, network := range []bool{false, true} {
 		a, b, qb, l := waitingSend(t, network)
@@ -86,7 +86,7 @@ func TestVigilHears(t *testing.T) {
 	}
 }
 
-// TestVigilForever: with a timeout of 0 nobody looks.
+// TestVigilForever: with a timeout of 0 there are no rounds.
 func TestVigilForever(t *testing.T) {
 	a, _, _, l := waitingSend(t, false)
 	l.q.mu.Lock()
