@@ -14,6 +14,7 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/internal/retry"
+	"github.com/rddp/rddp/internal/softrnic/shm"
 	"github.com/rddp/rddp/internal/softrnic/user"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -85,7 +86,7 @@ func (p *port) listenLocked(d *Device, pd *protectionDomain) (uint16, error) {
 	l := conn.NewListener(d.faults.Listener(below), d.config(pd))
 	p.listeners = append(p.listeners, l)
 	go d.accept(l)
-	if n := d.ListenNear(netip.AddrPortFrom(netip.IPv6Unspecified(), portOf(l)), false, d.config(pd)); n != nil {
+	if n := d.ListenNear(shm.QueuePairs, netip.AddrPortFrom(netip.IPv6Unspecified(), portOf(l)), false, d.config(pd)); n != nil {
 		p.near = append(p.near, n)
 		go d.accept(n)
 	}
@@ -334,7 +335,7 @@ func (q *queuePair) dial(ctx context.Context, h hello, peer uverbs.GID, life uin
 	me, to := netip.AddrPortFrom(from, uint16(h.from>>8)), netip.AddrPortFrom(netip.AddrFrom16(peer).Unmap(), uint16(h.to>>8))
 	var again retry.Wait
 	for {
-		c, err := q.ctx.dev.DialNear(ctx, me, to, cfg, private)
+		c, err := q.ctx.dev.DialNear(ctx, shm.QueuePairs, me, to, cfg, private)
 		if c == nil && err == nil {
 			c, err = q.ctx.dev.Dial(ctx, dialer, qpnAddress(peer, h.to), cfg, private)
 		}

@@ -12,6 +12,9 @@ import (
 // both devices share, and all that is above TCP is the same. All other connections go over TCP: to
 // another host, to a device of another user by rdma_cm, and over a network with injected faults.
 
+// Services has the port numbers of a connection manager, which are no TCP ports.
+const Services = shm.Services
+
 // hasNear reports whether the device connects through memory at all.
 func (d *Device) hasNear() bool { return !d.onlyTCP && !d.faults.HasNetwork() }
 
@@ -23,18 +26,18 @@ func nearConfig(c *conn.Config) *conn.Config {
 	return &n
 }
 
-// ListenNear listens for devices of this host that would reach a TCP listener at the address at.
-// only says that such a listener for IPv6 takes no connections over IPv4. ListenNear returns nil if
-// it cannot listen; then the devices connect over TCP.
-func (d *Device) ListenNear(at netip.AddrPort, only bool, c *conn.Config) *conn.Listener {
+// ListenNear listens for devices of this host that would reach a TCP listener at the address at,
+// whose port is a number in a space. only says that such a listener for IPv6 takes no connections
+// over IPv4. ListenNear returns nil if it cannot listen; then the devices connect over TCP.
+func (d *Device) ListenNear(in shm.Space, at netip.AddrPort, only bool, c *conn.Config) *conn.Listener {
 	if !d.hasNear() {
 		return nil
 	}
-	l, err := shm.Listen(at.Port(), func(a netip.Addr) bool {
+	l, err := shm.Listen(in, at.Port(), func(a netip.Addr) bool {
 		return d.HasAddress(a) && reaches(a, at.Addr().Unmap(), only)
 	})
 	if err != nil {
-		d.log.Info("no connections through memory", "port", at.Port(), "err", err)
+		d.log.Info("no connections through memory", "space", string(in), "port", at.Port(), "err", err)
 		return nil
 	}
 	return conn.NewListener(l, nearConfig(c))
@@ -50,11 +53,11 @@ func reaches(a, at netip.Addr, only bool) bool {
 
 // DialNear connects to a device on this host. It returns nil, and no error, if there is none at
 // that address.
-func (d *Device) DialNear(ctx context.Context, from, to netip.AddrPort, c *conn.Config, privateData []byte) (*conn.Conn, error) {
+func (d *Device) DialNear(ctx context.Context, in shm.Space, from, to netip.AddrPort, c *conn.Config, privateData []byte) (*conn.Conn, error) {
 	if !d.hasNear() {
 		return nil, nil
 	}
-	s, err := shm.Dial(ctx, from, to)
+	s, err := shm.Dial(ctx, in, from, to)
 	if err != nil {
 		return nil, nil // TCP tells why not, if it does not get there either
 	}

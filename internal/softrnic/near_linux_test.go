@@ -57,7 +57,7 @@ func manage(t *testing.T, a, b *program, qa, qb *guest.QP) {
 	pa, _ := a.dev.Pair(qa.Num)
 	pb, _ := b.dev.Pair(qb.Num)
 	to := netip.AddrPortFrom(localhost, ownPort(t))
-	l := b.dev.ListenNear(to, false, &conn.Config{StartupTimeout: requestTime})
+	l := b.dev.ListenNear(shm.Services, to, false, &conn.Config{StartupTimeout: requestTime})
 	if l == nil {
 		t.Fatal("no listener")
 	}
@@ -80,7 +80,7 @@ func manage(t *testing.T, a, b *program, qa, qb *guest.QP) {
 			return pb.Start(c, Frames, false, qa.Num, nil, nil)
 		}()
 	}()
-	c, err := a.dev.DialNear(ctx, netip.AddrPortFrom(localhost, 1), to, pa.Config(Frames, 1, 1), nil)
+	c, err := a.dev.DialNear(ctx, shm.Services, netip.AddrPortFrom(localhost, 1), to, pa.Config(Frames, 1, 1), nil)
 	if c == nil || err != nil {
 		t.Fatal(c, err)
 	}
@@ -129,12 +129,12 @@ func TestListenNear(t *testing.T) {
 		{"127.0.0.2", false, false, false},
 	} {
 		at := netip.AddrPortFrom(netip.MustParseAddr(test.at), port)
-		l := d.ListenNear(at, test.only, &conn.Config{})
+		l := d.ListenNear(shm.Services, at, test.only, &conn.Config{})
 		if l == nil {
 			t.Fatal("no listener")
 		}
 		for a, want := range map[netip.Addr]bool{four: test.takesFour, six: test.takes6} {
-			s, err := shm.Dial(t.Context(), netip.AddrPortFrom(a, 1), netip.AddrPortFrom(a, port))
+			s, err := shm.Dial(t.Context(), shm.Services, netip.AddrPortFrom(a, 1), netip.AddrPortFrom(a, port))
 			if got := err == nil; got != want {
 				t.Errorf("%v, only one family: %v: %v is taken: %v", test.at, test.only, a, got)
 			}

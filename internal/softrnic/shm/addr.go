@@ -2,6 +2,17 @@ package shm
 
 import "net/netip"
 
+// A Space is a set of port numbers, of which each can have one listener. It is part of the names of
+// the listeners.
+type Space string
+
+const (
+	// QueuePairs has the TCP ports of the queue pairs of devices.
+	QueuePairs Space = "run"
+	// Services has the port numbers of a connection manager, which are no TCP ports.
+	Services Space = "cm"
+)
+
 // An Addr is the address that an end would have in a TCP connection.
 type Addr netip.AddrPort
 

@@ -63,8 +63,8 @@ func parseHello(b []byte) (h hello, err error) {
 
 // socketName returns the name of the listener for a port. Like the port, the name belongs to the
 // network namespace.
-func socketName(port uint16) *net.UnixAddr {
-	return &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("@rddp-run-%d", port)}
+func socketName(s Space, port uint16) *net.UnixAddr {
+	return &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("@rddp-%s-%d", s, port)}
 }
 
 // errStrict is the error of a system that never overcommits memory.
@@ -100,14 +100,15 @@ func checkUser(c *net.UnixConn) (err error) {
 	return err
 }
 
-// Dial connects to the listener of port to.Port(), if the peer has the address to and belongs to
-// the same user. from is the address of this end. Dial fails if to is not an address of this host.
-func Dial(ctx context.Context, from, to netip.AddrPort) (*Stream, error) {
+// Dial connects to the listener of port to.Port() in a space, if the peer has the address to and
+// belongs to the same user. from is the address of this end. Dial fails if to is not an address of
+// this host.
+func Dial(ctx context.Context, in Space, from, to netip.AddrPort) (*Stream, error) {
 	if err := checkSystem(); err != nil {
 		return nil, err
 	}
 	var d net.Dialer
-	nc, err := d.DialContext(ctx, "unix", socketName(to.Port()).Name)
+	nc, err := d.DialContext(ctx, "unix", socketName(in, to.Port()).Name)
 	if err != nil {
 		return nil, err
 	}
@@ -229,18 +230,18 @@ type listener struct {
 	once   sync.Once
 }
 
-// Listen listens at the name of a TCP port. has reports whether this end has an address; peers that
-// dial another address are refused.
-func Listen(port uint16, has func(netip.Addr) bool) (net.Listener, error) {
-	return listenFor(helloTime, port, has)
+// Listen listens at the name of a port in a space. has reports whether this end has an address;
+// peers that dial another address are refused.
+func Listen(in Space, port uint16, has func(netip.Addr) bool) (net.Listener, error) {
+	return listenFor(helloTime, in, port, has)
 }
 
 // listenFor is Listen with the time d for hellos.
-func listenFor(d time.Duration, port uint16, has func(netip.Addr) bool) (net.Listener, error) {
+func listenFor(d time.Duration, in Space, port uint16, has func(netip.Addr) bool) (net.Listener, error) {
 	if err := checkSystem(); err != nil {
 		return nil, err
 	}
-	l, err := net.ListenUnix("unix", socketName(port))
+	l, err := net.ListenUnix("unix", socketName(in, port))
 	if err != nil {
 		return nil, err
 	}

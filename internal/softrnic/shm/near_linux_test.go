@@ -45,7 +45,7 @@ func listenWith(t testing.TB, d time.Duration) (net.Listener, netip.AddrPort) {
 	t.Helper()
 	for {
 		p := uint16(1 + port.Add(1)%60000)
-		l, err := listenFor(d, p, func(a netip.Addr) bool { return a == localhost })
+		l, err := listenFor(d, QueuePairs, p, func(a netip.Addr) bool { return a == localhost })
 		if errors.Is(err, syscall.EADDRINUSE) {
 			continue
 		}
@@ -61,7 +61,7 @@ func listenWith(t testing.TB, d time.Duration) (net.Listener, netip.AddrPort) {
 func pair(t testing.TB) (a, b *Stream) {
 	t.Helper()
 	l, at := listen(t)
-	a, err := Dial(context.Background(), from, at)
+	a, err := Dial(context.Background(), QueuePairs, from, at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestNetConn(t *testing.T) {
 
 func TestAddresses(t *testing.T) {
 	l, at := listen(t)
-	a, err := Dial(context.Background(), from, at)
+	a, err := Dial(context.Background(), QueuePairs, from, at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,14 +128,14 @@ func TestRefused(t *testing.T) {
 		{"the listener does not have the address", from, netip.AddrPortFrom(elsewhere, at.Port())},
 		{"the peer claims an address of another host", netip.AddrPortFrom(elsewhere, 1), at},
 	} {
-		if s, err := Dial(context.Background(), test.from, test.to); err == nil {
+		if s, err := Dial(context.Background(), QueuePairs, test.from, test.to); err == nil {
 			s.Close()
 			t.Errorf("%s: Dial = nil", test.desc)
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Dial(ctx, from, at); !errors.Is(err, context.Canceled) {
+	if _, err := Dial(ctx, QueuePairs, from, at); !errors.Is(err, context.Canceled) {
 		t.Errorf("Dial without time = %v", err)
 	}
 	l.Close()
@@ -195,7 +195,7 @@ func TestHostileHello(t *testing.T) {
 		}},
 	} {
 		t.Run(test.desc, func(t *testing.T) {
-			c, err := net.DialUnix("unix", nil, socketName(at.Port()))
+			c, err := net.DialUnix("unix", nil, socketName(QueuePairs, at.Port()))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -217,7 +217,7 @@ func TestHostileHello(t *testing.T) {
 			}
 		})
 	}
-	a, err := Dial(context.Background(), from, at)
+	a, err := Dial(context.Background(), QueuePairs, from, at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestManyHellos(t *testing.T) {
 		}()
 	}
 	dial := func(at netip.AddrPort) error {
-		s, err := Dial(context.Background(), from, at)
+		s, err := Dial(context.Background(), QueuePairs, from, at)
 		if err == nil {
 			err = s.Close()
 		}
@@ -254,7 +254,7 @@ func TestManyHellos(t *testing.T) {
 	}
 	var silent []net.Conn
 	for range maxHellos {
-		c, err := net.DialUnix("unix", nil, socketName(at.Port()))
+		c, err := net.DialUnix("unix", nil, socketName(QueuePairs, at.Port()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -283,7 +283,7 @@ func TestManyHellos(t *testing.T) {
 // TestPunchedMemory checks a peer that tries to truncate the memory, and then punches a hole in it.
 func TestPunchedMemory(t *testing.T) {
 	l, at := listen(t)
-	c, err := net.DialUnix("unix", nil, socketName(at.Port()))
+	c, err := net.DialUnix("unix", nil, socketName(QueuePairs, at.Port()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -350,16 +350,16 @@ func TestStrictMemory(t *testing.T) {
 	was := overcommitFile
 	defer func() { overcommitFile = was }()
 	overcommitFile = t.TempDir() + "/overcommit_memory"
-	if _, err := Dial(context.Background(), from, at); err == nil {
+	if _, err := Dial(context.Background(), QueuePairs, from, at); err == nil {
 		t.Error("Dial without knowing the policy = nil")
 	}
 	if err := os.WriteFile(overcommitFile, []byte("2\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Dial(context.Background(), from, at); !errors.Is(err, errStrict) {
+	if _, err := Dial(context.Background(), QueuePairs, from, at); !errors.Is(err, errStrict) {
 		t.Errorf("Dial = %v", err)
 	}
-	if _, err := Listen(1, nil); !errors.Is(err, errStrict) {
+	if _, err := Listen(QueuePairs, 1, nil); !errors.Is(err, errStrict) {
 		t.Errorf("Listen = %v", err)
 	}
 }
@@ -368,7 +368,7 @@ func TestStrictMemory(t *testing.T) {
 func TestOtherUser(t *testing.T) {
 	const env = "RDDP_TEST_NEAR_AT"
 	if at := os.Getenv(env); at != "" {
-		if s, err := Dial(context.Background(), from, netip.MustParseAddrPort(at)); err == nil {
+		if s, err := Dial(context.Background(), QueuePairs, from, netip.MustParseAddrPort(at)); err == nil {
 			s.Close()
 			t.Errorf("Dial as user %d = nil", os.Geteuid())
 		}
@@ -404,7 +404,7 @@ func TestNumberlessUser(t *testing.T) {
 		return
 	}
 	_, at := listen(t)
-	if s, err := Dial(context.Background(), from, at); err == nil {
+	if s, err := Dial(context.Background(), QueuePairs, from, at); err == nil {
 		s.Close()
 		t.Errorf("Dial as user %d = nil", os.Geteuid())
 	}

@@ -15,12 +15,14 @@ import (
 type Stream struct{ toe.Stream }
 
 // Dial returns errors.ErrUnsupported.
-func Dial(context.Context, netip.AddrPort, netip.AddrPort) (*Stream, error) {
+func Dial(context.Context, Space, netip.AddrPort, netip.AddrPort) (*Stream, error) {
 	return nil, errors.ErrUnsupported
 }
 
 // Listen returns errors.ErrUnsupported.
-func Listen(uint16, func(netip.Addr) bool) (net.Listener, error) { return nil, errors.ErrUnsupported }
+func Listen(Space, uint16, func(netip.Addr) bool) (net.Listener, error) {
+	return nil, errors.ErrUnsupported
+}
 
 // SocketPair returns errors.ErrUnsupported.
 func SocketPair() (a, b net.Conn, err error) { return nil, nil, errors.ErrUnsupported }

@@ -20,6 +20,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/run/cm"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/testkit/guest"
 )
@@ -738,7 +739,7 @@ func strangerProgram([]string) error {
 	dialed := make(chan *extsock.Conn, 1)
 	go func() {
 		dialer := extsock.Dialer{Config: &extsock.Config{PrivateData: []byte("rddp CM1\x00\x00\x00\x01")}}
-		c, _ := dialer.DialDDP(context.Background(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		c, _ := dialer.DialDDP(context.Background(), "tcp", fmt.Sprintf("127.0.0.1:%d", cm.Places(port)[0]))
 		dialed <- c
 	}()
 	e, err := d.cm.Want(1, guest.ConnectRequest)

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/run/cm"
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
@@ -166,11 +167,19 @@ func freePort(t *testing.T) int {
 // awaitListener waits until a program listens at a port, or waits for datagrams, without sending
 // anything.
 func awaitListener(port int, ended <-chan error) error {
-	listening := regexp.MustCompile(fmt.Sprintf(`:%04X [0-9A-F]+:0000 0[A7] `, port)) // the states of TCP and UDP
+	return awaitPorts(ended, uint16(port), cm.Places(uint16(port))[0])
+}
+
+// awaitPorts waits until one of the ports of TCP or UDP is open, in the caller's network namespace.
+func awaitPorts(ended <-chan error, ports ...uint16) error {
+	var open []*regexp.Regexp
+	for _, p := range ports {
+		open = append(open, regexp.MustCompile(fmt.Sprintf(`:%04X [0-9A-F]+:0000 0[A7] `, p))) // the states of TCP and UDP
+	}
 	for {
-		for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6", "/proc/net/udp", "/proc/net/udp6"} {
-			b, err := os.ReadFile(file)
-			if err == nil && listening.Match(b) {
+		for _, file := range []string{"tcp", "tcp6", "udp", "udp6"} {
+			b, err := os.ReadFile("/proc/thread-self/net/" + file)
+			if err == nil && slices.ContainsFunc(open, func(r *regexp.Regexp) bool { return r.Match(b) }) {
 				return nil
 			}
 		}

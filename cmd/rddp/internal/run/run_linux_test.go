@@ -5,6 +5,7 @@ package run
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -35,7 +36,9 @@ const (
 	supervise = "supervise" // as the name of the process
 	perform   = "perform"
 
-	endsStage = "RDDP_TEST_ENDS_STAGE" // the environment's variable that has a signal end the stage
+	// environment variables
+	endsStage     = "RDDP_TEST_ENDS_STAGE" // has a signal end the stage
+	addressOfTest = "RDDP_TEST_ADDRESS"    // the device's address, if it is not 127.0.0.1
 )
 
 func TestMain(m *testing.M) {
@@ -58,7 +61,7 @@ func TestMain(m *testing.M) {
 			os.Exit(125)
 		}
 		status, err := Run(context.Background(), Config{
-			Args: os.Args[1:], Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, IWARP: os.Args[0] == superviseIWARP, Faults: faults,
+			Args: os.Args[1:], Addresses: []netip.Addr{netip.MustParseAddr(cmp.Or(os.Getenv(addressOfTest), "127.0.0.1"))}, IWARP: os.Args[0] == superviseIWARP, Faults: faults,
 		})
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -34,8 +34,8 @@ func TestConflict(t *testing.T) {
 		{"::", true, "::1", true, syscall.EADDRNOTAVAIL},
 		{"::1", true, "::1", true, syscall.EADDRINUSE},
 	} {
-		other := &id{src: netip.AddrPortFrom(netip.MustParseAddr(tt.first), 1), afOnly: tt.only}
-		if e := (&id{afOnly: tt.too}).conflict(netip.MustParseAddr(tt.then), other); e != tt.want {
+		other := holder{netip.MustParseAddr(tt.first), tt.only}
+		if e := (holder{netip.MustParseAddr(tt.then), tt.too}).conflict(other); e != tt.want {
 			t.Errorf("%s, then %s: %v, want %v", tt.first, tt.then, e, tt.want)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/softrnic"
 )
 
 // A Caller is the program that sent a command.
@@ -136,9 +137,17 @@ func (c *Channel) bindToLocked(r ucma.BindRequest, err error) syscall.Errno {
 }
 
 // bind gives i a local address and port.
+func (i *id) bind(a netip.AddrPort) syscall.Errno { return i.bindWith(a, i.ports() != noPorts) }
+
+// bindSource is bind for an id that is going to connect. If any port will do, resolve chooses it.
+func (i *id) bindSource(a netip.AddrPort) syscall.Errno {
+	return i.bindWith(a, i.ports() != noPorts && a.Port() != 0)
+}
+
+// bindWith gives i a local address and, if takes is set, a port.
 //
 // +checklocksignore: the caller holds the CM's mutex
-func (i *id) bind(a netip.AddrPort) syscall.Errno {
+func (i *id) bindWith(a netip.AddrPort, takes bool) syscall.Errno {
 	switch {
 	case a.Addr().IsUnspecified() || i.cm.dev.HasAddress(a.Addr().Unmap()):
 	case isOurs(a.Addr().Unmap()):
@@ -146,17 +155,10 @@ func (i *id) bind(a netip.AddrPort) syscall.Errno {
 	default:
 		return syscall.EADDRNOTAVAIL
 	}
-	if i.space != ucma.IB {
-		for _, other := range i.cm.ids { // the check is needed because two sockets that do not listen may share a port
-			if a.Port() != 0 && other.port != nil && other.space.Datagrams() == i.space.Datagrams() && other.src.Port() == a.Port() && !(i.reuse && other.reuse) {
-				if e := i.conflict(a.Addr(), other); e != 0 {
-					return e
-				}
-			}
-		}
-		p, at, err := reserve(a, i.space.Datagrams(), i.afOnly)
-		if err != nil {
-			return errnoOf(err, syscall.EADDRNOTAVAIL)
+	if takes {
+		p, at, e := i.takePort(a)
+		if e != 0 {
+			return e
 		}
 		i.port, a = p, at
 	}
@@ -165,23 +167,56 @@ func (i *id) bind(a netip.AddrPort) syscall.Errno {
 	return 0
 }
 
-// conflict returns the kernel's error if i cannot have the address a because another id has the
-// same port.
-func (i *id) conflict(a netip.Addr, other *id) syscall.Errno {
-	b := other.src.Addr()
+// A portSpace is a set of port numbers.
+type portSpace uint8
+
+const (
+	noPorts  portSpace = iota
+	tcpPorts           // of an RNIC's connections
+	udpPorts           // of datagrams
+	numbers            // of joined connections: see number.go
+)
+
+// ports returns the set from which i has its port.
+func (i *id) ports() portSpace {
 	switch {
-	case a.Is4() != b.Is4() && i.onlyFamily(a) && other.onlyFamily(b):
-		return 0
-	case a.IsUnspecified() || b.IsUnspecified():
-		return syscall.EADDRNOTAVAIL
-	case a == b:
-		return syscall.EADDRINUSE
+	case i.space == ucma.IB:
+		return noPorts
+	case i.space.Datagrams():
+		return udpPorts
+	case i.cm.wire == softrnic.Plain:
+		return tcpPorts
 	}
-	return 0
+	return numbers
 }
 
-// onlyFamily reports whether i, at the address a, accepts only connections of a's address family.
-func (i *id) onlyFamily(a netip.Addr) bool { return a.Is4() || i.afOnly }
+// takePort takes the port of a for i, or any if it is 0.
+//
+// +checklocksignore: the caller holds the CM's mutex
+func (i *id) takePort(a netip.AddrPort) (*port, netip.AddrPort, syscall.Errno) {
+	me := holder{a.Addr(), i.afOnly}
+	for _, other := range i.cm.ids { // the check is needed because two sockets that do not listen may share a port
+		if a.Port() != 0 && other.port != nil && other.ports() == i.ports() && other.src.Port() == a.Port() && !(i.reuse && other.reuse) {
+			if e := me.conflict(holder{other.src.Addr(), other.afOnly}); e != 0 {
+				return nil, a, e
+			}
+		}
+	}
+	var p *port
+	var err error
+	switch {
+	case i.ports() != numbers:
+		p, a, err = reserve(a, i.ports() == udpPorts, i.afOnly)
+	case a.Port() == 0:
+		p, a, err = i.claimAny(a.Addr())
+	default:
+		p, err = claim(a, i.afOnly, i.reuse)
+	}
+	if err != nil {
+		return nil, a, errnoOf(err, syscall.EADDRNOTAVAIL)
+	}
+	return p, a, 0
+}
 
 // isOurs reports whether a is an address of this host. All loopback addresses are.
 func isOurs(a netip.Addr) bool {
@@ -228,7 +263,7 @@ func (c *Channel) resolveToLocked(r ucma.Resolution, err error) syscall.Errno {
 		return syscall.EINVAL
 	}
 	if i.state == idle && r.Src.IsValid() {
-		if e := i.bind(r.Src.AddrPort); e != 0 {
+		if e := i.bindSource(r.Src.AddrPort); e != 0 {
 			return e
 		}
 	}
@@ -253,9 +288,14 @@ func (i *id) resolve(dst netip.AddrPort) {
 		}
 		i.src, i.near = netip.AddrPortFrom(a, i.src.Port()), true
 	}
-	if i.space != ucma.IB && i.src.Port() == 0 { // the program may query the port
-		if p, at, err := reserve(i.src, i.space.Datagrams(), false); err == nil {
-			i.port, i.src = p, at
+	if i.src.Port() == 0 { // the program may query the port
+		switch s := i.ports(); s {
+		case tcpPorts, udpPorts:
+			if p, at, err := reserve(i.src, s == udpPorts, false); err == nil {
+				i.port, i.src = p, at
+			}
+		case numbers: // nobody connects to it, so it need not be claimed
+			i.src = netip.AddrPortFrom(i.src.Addr(), i.freeNumber())
 		}
 	}
 	i.dst = dst

@@ -110,20 +110,25 @@ func (c *Channel) connectLocked(_ Caller, in []byte, _ int) (a answer, e syscall
 	if !c.cm.fits(&r.Param, mostConnectData, c.cm.wire) {
 		return a, syscall.EINVAL
 	}
-	i.port.close()
-	i.port = nil
+	if i.ports() == tcpPorts { // the connection gets the port
+		i.port.close()
+		i.port = nil
+	}
 	i.end, i.own = end, i.propose(&r.Param)
 	i.become(connecting)
 	ctx, cancel := context.WithTimeout(c.cm.ctx, patience)
 	i.cancel = cancel
-	dialer := dialerFrom(i.src)
 	ird, ord := int(r.Param.Responder), int(r.Param.Initiator)
 	if c.cm.wire == softrnic.Frames { // the peer's program decides
 		ird, ord = c.cm.dev.MaxRead(), c.cm.dev.MaxRead()
 	}
 	cfg := end.Config(c.cm.wire, ird, ord)
 	cfg.StartupTimeout = patience
-	go i.initiate(ctx, dialer, i.src, i.dst, cfg, greet(c.cm.wire, r.Param.QPN, r.Param.PrivateData, i.own))
+	private := r.Param.PrivateData
+	if c.cm.wire == softrnic.Frames {
+		private = appendNumbers(private, i.src.Port(), i.dst.Port())
+	}
+	go i.initiate(ctx, i.src, i.dst, cfg, greet(c.cm.wire, r.Param.QPN, private, i.own))
 	return a, 0
 }
 
@@ -146,16 +151,9 @@ func (m *CM) fits(p *ucma.ConnParam, most int, w softrnic.Wire) bool {
 }
 
 // initiate sends the Request, and handles the answer.
-func (i *id) initiate(ctx context.Context, dialer net.Dialer, src, dst netip.AddrPort, cfg *conn.Config, private []byte) {
+func (i *id) initiate(ctx context.Context, src, dst netip.AddrPort, cfg *conn.Config, private []byte) {
 	w := i.cm.wire
-	var c *conn.Conn
-	var err error
-	if w == softrnic.Frames {
-		c, err = i.cm.dev.DialNear(ctx, src, dst, cfg, private)
-	}
-	if c == nil && err == nil {
-		c, err = dial(ctx, i.cm.dev, dialer, dst, cfg, private)
-	}
+	c, err := dial(ctx, func() (*conn.Conn, error) { return i.cm.reach(ctx, src, dst, cfg, private) })
 	var p ucma.ConnParam
 	if err == nil {
 		peer := c.Peer()
@@ -191,7 +189,9 @@ func (i *id) initiate(ctx context.Context, dialer net.Dialer, src, dst netip.Add
 		i.become(over)
 		i.tellStatus(t, status, ucma.ConnParam{PrivateData: private})
 	default:
-		i.src = addrPort(c.LocalAddr())
+		if w == softrnic.Plain {
+			i.src = addrPort(c.LocalAddr())
+		}
 		t := ucma.Established
 		if w == softrnic.Frames {
 			t = ucma.ConnectResponse // as in InfiniBand: librdmacm answers it and reports Established
@@ -262,6 +262,8 @@ func (i *id) failure(err error) (t ucma.EventType, status int32, private []byte)
 	joined := i.cm.wire == softrnic.Frames
 	var rejected *mpa.RejectError
 	switch {
+	case errors.Is(err, errNoListener):
+		return ucma.Rejected, invalidServiceID, nil
 	case errors.As(err, &rejected):
 		if joined {
 			return ucma.Rejected, consumerDefined, rejected.PrivateData

@@ -19,6 +19,9 @@
 //     frames of package softrnic, so the two queue pairs behave as if ibv_modify_qp had connected
 //     them.
 //
+// The ids of an RNIC have TCP's port numbers. Those of the joined device have numbers of their own:
+// see number.go for how they are claimed, and find.go for how a peer finds a listener.
+//
 // A listener does not know the PD, because the program makes the queue pair after it has seen the
 // Request. So the Responder chooses its Domain and depths at that time. The accepting end decides
 // the depths of both ends. So the connecting end announces the device's largest IRD, and the sender

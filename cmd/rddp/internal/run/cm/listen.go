@@ -58,23 +58,41 @@ func (c *Channel) listenLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 	if i.space.Datagrams() {
 		return a, i.listenDatagrams()
 	}
+	return a, i.listenConnections()
+}
+
+// listenConnections makes i listen for connections.
+func (i *id) listenConnections() syscall.Errno {
 	cfg := &conn.Config{StartupTimeout: requestTime}
-	if i.listener, err = i.port.listen(c.cm.dev, i.backlog, cfg); err != nil {
-		return a, errnoOf(err, syscall.EADDRINUSE)
+	var err error
+	if i.ports() == tcpPorts {
+		i.listener, err = i.port.listen(i.cm.dev, i.backlog, cfg)
+	} else {
+		i.listener, err = i.listenAt(cfg)
+	}
+	if err != nil {
+		return errnoOf(err, syscall.EADDRINUSE)
 	}
 	i.become(listening)
 	go i.serve(i.listener)
-	if c.cm.wire == softrnic.Frames {
-		if i.memory = c.cm.dev.ListenNear(i.src, i.afOnly, cfg); i.memory != nil {
+	if i.ports() == numbers {
+		if i.memory = i.cm.dev.ListenNear(softrnic.Services, i.src, i.afOnly, cfg); i.memory != nil {
 			go i.serve(i.memory)
 		}
 	}
-	return a, 0
+	return 0
 }
 
 // serve accepts connections until the listener is closed.
 func (i *id) serve(l *conn.Listener) {
 	accept.Each(i.cm.ctx, l, i.receive)
+}
+
+// number returns the port of i.
+func (i *id) number() uint16 {
+	i.cm.mu.Lock()
+	defer i.cm.mu.Unlock()
+	return i.src.Port()
 }
 
 // receive receives a peer's Request, and adds the ConnectRequest event.
@@ -87,24 +105,37 @@ func (i *id) receive(c *conn.Conn) {
 		return
 	}
 	q := &request{conn: c, r: r, wire: softrnic.Plain}
+	src, dst := addrPort(c.LocalAddr()), addrPort(c.RemoteAddr())
 	param := peerParam(r.AllData, r.IRD, r.ORD) // the peer's program may use rddp too
+	number := i.number()
+	if i.ports() == numbers { // TCP's port is a place
+		src = netip.AddrPortFrom(src.Addr(), number)
+	}
 	var peer proposal
+	misled := false // the peer wants another number
+	if n, ok := parseWhere(r.PrivateData); ok && r.FromRDDP {
+		q.refuse(i.answerWhere(n))
+		return
+	}
 	if qpn, rest, ok := parseGreeting(r.PrivateData); ok && r.FromRDDP {
 		q.qpn, q.wire = qpn, softrnic.Frames
-		var private []byte
-		peer, private = proposed(rest, r.IRD, r.ORD)
+		peer, rest = proposed(rest, r.IRD, r.ORD)
+		from, to, private, ok := parseNumbers(rest)
+		if ok {
+			dst = netip.AddrPortFrom(dst.Addr(), from)
+		}
+		misled = ok && to != number
 		param = peer.event(qpn, private, true)
 	}
 	i.cm.mu.Lock()
 	defer i.cm.mu.Unlock()
-	src := addrPort(c.LocalAddr())
-	if i.state != listening || i.pending >= i.backlog || !i.cm.dev.HasAddress(src.Addr()) {
+	if i.state != listening || i.pending >= i.backlog || !i.cm.dev.HasAddress(src.Addr()) || misled {
 		q.refuse(nil)
 		return
 	}
 	i.pending++
 	child := i.cm.newLocked(i.ch, i.space, requested)
-	child.request, child.src, child.dst, child.near = q, src, addrPort(c.RemoteAddr()), true
+	child.request, child.src, child.dst, child.near = q, src, dst, true
 	child.peer, child.peerQPN = peer, q.qpn
 	if q.wire == softrnic.Frames {
 		child.expected = i.cm.dev.Expect(child.dst.Addr(), q.qpn)

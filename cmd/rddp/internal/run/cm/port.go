@@ -17,7 +17,7 @@ import (
 )
 
 // A port is a local TCP or UDP port that an id has reserved: a bound socket that does not listen
-// yet. It may be nil.
+// yet. Or it is the claim of a number: see number.go. It may be nil.
 type port struct{ file *os.File }
 
 // reserve reserves a port for an id, for datagrams or for a connection. Port 0 means any. If only
@@ -127,7 +127,8 @@ func (p *port) close() {
 	}
 }
 
-// dialerFrom returns a dialer that connects from src. The port may have been in use recently.
+// dialerFrom returns a dialer that connects from src. The port may have been in use recently. A
+// dialer from port 0 uses any.
 func dialerFrom(src netip.AddrPort) net.Dialer {
 	share := func(_, _ string, c syscall.RawConn) (err error) {
 		if e := c.Control(func(fd uintptr) {
@@ -144,11 +145,11 @@ func dialerFrom(src netip.AddrPort) net.Dialer {
 // second connection, and the client may connect before that; the client fails if it is rejected.
 const refusedFor = 500 * time.Millisecond
 
-// dial connects to dst.
-func dial(ctx context.Context, dev *softrnic.Device, dialer net.Dialer, dst netip.AddrPort, cfg *conn.Config, private []byte) (*conn.Conn, error) {
+// dial calls attempt until it succeeds, or fails with another error than a refused connection.
+func dial(ctx context.Context, attempt func() (*conn.Conn, error)) (*conn.Conn, error) {
 	var again retry.Wait
 	for until := time.Now().Add(refusedFor); ; {
-		c, err := dev.Dial(ctx, dialer, dst.String(), cfg, private)
+		c, err := attempt()
 		if !errors.Is(err, syscall.ECONNREFUSED) || time.Now().After(until) {
 			return c, err
 		}

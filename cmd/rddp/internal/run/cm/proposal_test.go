@@ -73,13 +73,20 @@ type party struct {
 	uid uint64
 }
 
-func newParty(t *testing.T, uid uint64) *party {
+func newParty(t *testing.T, uid uint64) *party { return newPartyOf(t, uid, softrnic.Frames) }
+
+// overTCP is newParty for a program that seems to be on a host of its own.
+func overTCP(t *testing.T, uid uint64) *party { return newPartyOf(t, uid, softrnic.Frames, "far") }
+
+// newPartyOf is newParty for a device of either kind. With an argument more, the device uses no
+// memory that is shared.
+func newPartyOf(t *testing.T, uid uint64, w softrnic.Wire, far ...string) *party {
 	t.Helper()
-	d, err := softrnic.New(softrnic.Config{Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}})
+	d, err := softrnic.New(softrnic.Config{Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, OnlyTCP: len(far) > 0})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := New(Config{Device: d})
+	m := New(Config{Device: d, IWARP: w == softrnic.Plain})
 	t.Cleanup(func() {
 		m.Close()
 		d.Close()
@@ -134,8 +141,12 @@ func (optionCaller) Read(b []byte, addr uint64) error {
 // setAckTimeout sets RDMA_OPTION_ID_ACK_TIMEOUT.
 func (p *party) setAckTimeout(v uint8) {
 	p.t.Helper()
-	in := binary.LittleEndian.AppendUint64(nil, uint64(v))
-	p.do(ucma.SetOption, uverbs.AppendWords(in, p.id, ucma.LevelID, ucma.OptionAckTimeout, 1))
+	p.do(ucma.SetOption, setOption(uint64(v), p.id, ucma.LevelID, ucma.OptionAckTimeout, 1))
+}
+
+// setOption returns the input of SET_OPTION.
+func setOption(value uint64, words ...uint32) []byte {
+	return uverbs.AppendWords(binary.LittleEndian.AppendUint64(nil, value), words...)
 }
 
 // event takes the next event, which must have the type want.
@@ -167,19 +178,41 @@ func (p *party) newID() {
 
 // listen makes p a listener, and returns its address.
 func (p *party) listen() netip.AddrPort {
+	p.t.Helper()
 	p.newID()
-	p.do(ucma.Bind, (&ucma.BindRequest{ID: p.id, Addr: ucma.Address{AddrPort: netip.MustParseAddrPort("127.0.0.1:0")}}).AppendTo(nil))
+	p.bind(netip.AddrPortFrom(localhost, 0))
 	p.do(ucma.Listen, ucma.Numbers{ID: p.id, Other: 1}.AppendPlain(nil))
+	return p.addresses().Src
+}
+
+// bind binds the id of p.
+func (p *party) bind(at netip.AddrPort) {
+	p.t.Helper()
+	p.do(ucma.Bind, (&ucma.BindRequest{ID: p.id, Addr: ucma.Address{AddrPort: at}}).AppendTo(nil))
+}
+
+var localhost = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+
+// addresses returns the addresses of p's id.
+func (p *party) addresses() ucma.Route {
+	p.t.Helper()
 	r, err := ucma.ParseAddr(p.do(ucma.Query, ucma.Numbers{ID: p.id}.AppendAnswered(nil)))
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return r.Src
+	return r
 }
 
 // route gives p an id with a route to an address.
 func (p *party) route(to netip.AddrPort) {
+	p.t.Helper()
 	p.newID()
+	p.resolve(to)
+}
+
+// resolve gives the id of p a route to an address.
+func (p *party) resolve(to netip.AddrPort) {
+	p.t.Helper()
 	p.do(ucma.ResolveAddr, (&ucma.Resolution{ID: p.id, Dst: ucma.Address{AddrPort: to}}).AppendTo(nil, 1000))
 	p.event(ucma.AddrResolved)
 	p.do(ucma.ResolveRoute, ucma.Numbers{ID: p.id}.AppendPlain(nil))
