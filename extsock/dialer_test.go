@@ -101,7 +101,7 @@ func echoServer(t *testing.T, l net.Listener) (stop func()) {
 	return func() { l.Close(); over.Wait() }
 }
 
-// hears sends a word, checks the answer, and closes c.
+// hears writes to c, checks the answer, and closes c.
 func hears(t *testing.T, c *extsock.Conn, want string) {
 	t.Helper()
 	defer c.Close()

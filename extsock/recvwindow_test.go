@@ -366,7 +366,7 @@ func TestKeptCreditsDoNotHideOwedOnes(t *testing.T) {
 			synctest.Wait()
 		}
 		move(15)
-		read(15) // one less than what is told at once
+		read(15) // one fewer credit than are sent at once
 		move(15) // all that leaves two credits for control messages
 		extsock.SetMemoryLimit(0)
 		read(15) // keeps back what it frees

@@ -17,7 +17,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// Tests of RFC 5041 §6.2.2 and §7: what the ULP hears of a fatal error.
+// Tests of RFC 5041 §6.2.2 and §7: what the ULP learns of a fatal error.
 
 // wantMPACode wants an MPA error with this code, and the same in its number, that is not a graceful
 // end.

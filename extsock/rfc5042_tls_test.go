@@ -12,9 +12,9 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// "the read/written data must be encrypted": with Config.TLS a connection that was dialed, and one
-// that was accepted, shows neither MPA nor what is written to whoever sits in between. Without it
-// all is there, in both directions: the test can see it.
+// "the read/written data must be encrypted": with Config.TLS, neither MPA nor the data can be read
+// between the ends of a connection that was dialed or accepted. Without it all of that can be read
+// in both directions, so the test would notice it.
 //
 // SEC-5042-5.3-1
 func TestRFC5042_5_3_ConfigTLSEncrypts(t *testing.T) {

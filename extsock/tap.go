@@ -20,9 +20,9 @@ import (
 //
 // A connection can have one Tap of StartTap, or a capture as its Config.Tap; otherwise the error is
 // ErrBusy. After stop it can have another one, and also after the capture's file has ended: its
-// Writer is closed, or could not write. If an RDMA device runs the connection, nobody sees its
-// bytes, and the error is errors.ErrUnsupported. When the connection has ended, the error is
-// net.ErrClosed.
+// Writer is closed, or could not write. If an RDMA device runs the connection, this process does
+// not see its bytes, and the error is errors.ErrUnsupported. When the connection has ended, the
+// error is net.ErrClosed.
 //
 // In TCP mode a Read or Write under way is shown when it returns. If an io.Copy without a Tap lets
 // the kernel move the bytes, the bytes on their way at this moment are not shown: what had arrived

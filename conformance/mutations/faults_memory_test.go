@@ -66,7 +66,7 @@ var memoryFaults = []Fault{
 		Old: "	if len(h.ahead) > 0 && !h.until.IsZero() {", New: "	if false {",
 		Package: "internal/conn/startup", Tests: "^TestSniffLeavesTheTime$"},
 	{Name: "the time of a Request runs while nobody waits for it", File: "internal/conn/startup/sniff.go",
-		Old: "			h.until = time.Time{} // nobody waits", New: "			// nobody waits",
+		Old: "			h.until = time.Time{} // no call waits", New: "			// no call waits",
 		Package: "internal/conn/startup", Tests: "^TestSniffLeavesTheTime$"},
 	{Name: "Close during the switch is not told", File: "internal/conn/startup/handshake.go",
 		Old: "	h.endLocked(err)\n	return h.IsClosed()\n", New: "	h.endLocked(err)\n	return false\n",

@@ -108,7 +108,7 @@ func parseFrame(b []byte) (f frame, rest []byte, err error) {
 //	| "rddp QP"       | kind | from | to   | GID        | secret     |
 //	+-----------------+------+------+------+------------+------------+
 //
-// from and the GID are those of the end that sends the hello. The secret is that of the end that
+// from and the GID belong to the end that sends the hello. The secret belongs to the end that
 // dials; a Reply has none.
 type hello struct {
 	kind     helloKind

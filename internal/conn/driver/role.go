@@ -133,7 +133,7 @@ func (r *role) oneSided() {
 	r.callHome()
 }
 
-// awaitAnswer calls home if op has an answer that somebody must receive.
+// awaitAnswer calls home if op has an answer, which a goroutine must receive.
 func (r *role) awaitAnswer(op rdmap.WorkOp) {
 	switch op {
 	case rdmap.WorkRead, rdmap.WorkFetchAdd, rdmap.WorkCmpSwap, rdmap.WorkSwap:

@@ -144,8 +144,8 @@ func (t *Taps) Stop(f *Recording) bool {
 // On reports whether the connection has a Tap.
 func (t *Taps) On() bool { return t != nil && (t.fixed != nil || t.flow.Load() != nil) }
 
-// Sent shows FPDUs that are about to be written, beginning at stream offset off. Nobody changes
-// bufs during the call.
+// Sent shows FPDUs that are about to be written, beginning at stream offset off. bufs must not
+// change during the call.
 func (t *Taps) Sent(bufs [][]byte, off uint64, markers bool) {
 	t.fixed.sentFPDUs(bufs, off, markers)
 	t.flow.Load().sentFPDUs(bufs, off, markers)
@@ -202,8 +202,8 @@ func (t *Taps) Rejected() {
 	t.frames, t.request = nil, 0
 }
 
-// Closed tells the Taps that the connection has ended. If one of them panics, the other one is told
-// nevertheless.
+// Closed calls Closed of the Taps when the connection has ended, of the second one even if that of
+// the first one panics.
 func (t *Taps) Closed() {
 	if t == nil {
 		return

@@ -269,7 +269,7 @@ func (h *Handshake) endSniffLocked(v verdict) (found Sniffed) {
 		h.setPhase(Receiving)
 	case v == sniffRequest:
 		if h.claim != claimed {
-			h.until = time.Time{} // nobody waits for the rest of the Request; a call that asks for it begins a new time
+			h.until = time.Time{} // no call waits for the rest of the Request; a call that asks for it begins a new time
 		}
 		h.setPhase(Recognized)
 	case found.Fallback.Reason != 0:

@@ -46,9 +46,9 @@ type Handler interface {
 	DestroySRQ(handle uint32) (events uint32, e syscall.Errno)
 }
 
-// Execute parses the input of a command, has it executed, and returns its answer and that for the
-// provider. in is the input, and driverIn that of the provider. Input that is too short is EINVAL,
-// and an unknown command is EOPNOTSUPP.
+// Execute parses the input of a command, executes it by h, and returns its answer and the
+// provider's answer. in is the input, and driverIn the provider's input. Input that is too short is
+// EINVAL, and an unknown command is EOPNOTSUPP.
 func Execute(h Handler, cmd Command, in, driverIn []byte) (out, driverOut []byte, e syscall.Errno) {
 	do := executors[cmd]
 	if do == nil {
