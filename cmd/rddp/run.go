@@ -28,7 +28,7 @@ func runCommand() *cli.Command {
 			"amd64 or arm64.\n\n" +
 			"   near$ rddp run ibv_rc_pingpong -g 0\n" +
 			"   far$  rddp run ibv_rc_pingpong -g 0 near\n\n" +
-			"The device looks like InfiniBand (RoCE): GIDs are the host's IPv4 addresses, and two queue pairs are joined\n" +
+			"The device looks like InfiniBand (RoCE): GIDs are the host's addresses, and two queue pairs are joined\n" +
 			"by ibv_modify_qp, or by rdma_cm. RC: Send, Write and Read, with immediate data, atomics, shared receive\n" +
 			"queues, memory windows and events. UD too.\n\n" +
 			"   near$ rddp run rping -s\n" +
@@ -50,7 +50,7 @@ func runCommand() *cli.Command {
 			"Exit status, signals and terminal are the program's own. The command ends when the program and all that it\n" +
 			"has started have ended.",
 		Flags: slices.Concat([]cli.Flag{
-			&cli.StringSliceFlag{Name: "address", Aliases: []string{"a"}, Usage: "the device has `ADDRESS` as a GID; may be repeated (default: the host's IPv4 addresses)"},
+			&cli.StringSliceFlag{Name: "address", Aliases: []string{"a"}, Usage: "the device has `ADDRESS` as a GID; may be repeated (default: the host's addresses)"},
 			&cli.StringSliceFlag{Name: "fault", Usage: "make a fault on purpose, such as `loss=1%` or send=RETRY_EXC_ERR@3; docs/run.md has all; may be repeated"},
 			&cli.BoolFlag{Name: "iwarp", Usage: "the device is an RNIC: rdma_cm speaks plain iWARP"},
 			&cli.StringSliceFlag{Name: "tcp", Usage: "connections to `RULE`, which is [ADDRESS[/BITS]]:PORT[-PORT], go over DDP if the peer speaks it; may be repeated"},
@@ -78,7 +78,11 @@ func runProgram(ctx context.Context, c *cli.Command) error {
 		if err != nil {
 			return usage("--address: %q is no IP address", a)
 		}
-		cfg.Addresses = append(cfg.Addresses, ip.Unmap())
+		ip = ip.Unmap()
+		if err := supervise.CheckAddress(ip); err != nil {
+			return usage("--address: %v", err)
+		}
+		cfg.Addresses = append(cfg.Addresses, ip.WithZone(""))
 	}
 	faults, err := fault.Parse(c.StringSlice("fault"))
 	if err != nil {

@@ -44,6 +44,19 @@ func (d *Device) Addresses() []netip.Addr { return d.addresses }
 // HasAddress reports whether a is an address of the device.
 func (d *Device) HasAddress(a netip.Addr) bool { return slices.Contains(d.addresses, a) }
 
+// IsOwn reports whether a connection manager may use a as an address of the device. Like Linux's
+// rdma_cm, it may use loopback addresses, which need not be GIDs.
+func (d *Device) IsOwn(a netip.Addr) bool { return a.IsLoopback() || d.HasAddress(a) }
+
+// Named returns the address by which queue pairs name the host that a connection manager has
+// reached at a: the first GID if a is a loopback address and no GID.
+func (d *Device) Named(a netip.Addr) netip.Addr {
+	if a.IsLoopback() && !d.HasAddress(a) {
+		return d.addresses[0]
+	}
+	return a
+}
+
 // MaxRead is the maximum number of Reads that a connection may have under way, in each direction.
 func (d *Device) MaxRead() int { return int(limits.MaxRead) }
 

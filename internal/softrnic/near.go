@@ -34,7 +34,7 @@ func (d *Device) ListenNear(in shm.Space, at netip.AddrPort, only bool, c *conn.
 		return nil
 	}
 	l, err := shm.Listen(in, at.Port(), func(a netip.Addr) bool {
-		return d.HasAddress(a) && reaches(a, at.Addr().Unmap(), only)
+		return d.IsOwn(a) && reaches(a, at.Addr().Unmap(), only)
 	})
 	if err != nil {
 		d.log.Info("no connections through memory", "space", string(in), "port", at.Port(), "err", err)

@@ -139,7 +139,7 @@ func TestUnreadEvents(t *testing.T) {
 // TestDockersProfile checks that everything works under Docker's default profile.
 func TestDockersProfile(t *testing.T) {
 	for _, profile := range []string{"now", "earlier"} {
-		for _, args := range [][]string{{"device"}, {"unread"}, {"leak", "3"}, {"company", "1", "1000"}} {
+		for _, args := range [][]string{{"device"}, {"look"}, {"unread"}, {"leak", "3"}, {"company", "1", "1000"}} {
 			c := exec.Command("/proc/self/exe", append([]string{perform, "contained", profile}, performance(t, args[0], args[1:]...)...)...)
 			c.Stderr = os.Stderr
 			if err := c.Run(); err != nil {
@@ -183,7 +183,7 @@ func TestNobody(t *testing.T) {
 	if err := errors.Join(os.WriteFile(bin, b, 0o755), os.Chmod(dir, 0o755), os.Chmod(dir+"/..", 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"device", "leak"} {
+	for _, name := range []string{"device", "look", "leak"} {
 		c := exec.Command(bin, bin, perform, name, "3")
 		c.Args[0], c.Stderr, c.Dir = supervise, os.Stderr, "/"
 		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}

@@ -38,6 +38,21 @@
 //   - The rings are in a sealed memfd, so the program cannot shrink it. The device copies an entry
 //     before it checks it. It masks indices with a mask that the program cannot change.
 //
+// # Paths
+//
+//   - A path of the program that may lead to the device is resolved as the kernel would resolve it if
+//     the tree were part of the host. The text of nearly all other paths shows that they do not, so
+//     their calls cost no more than the notification.
+//   - Folders of the device, and those above it, such as /sys/class, are opened by the supervisor.
+//     Their descriptors get numbers that are 2 modulo 4, so the filter intercepts listings of them
+//     and calls with paths relative to them. Calls relative to other folders run natively, which
+//     find(1) and rm(1) need.
+//   - chdir must change the kernel's working directory. If the supervisor only remembered another
+//     one, calls that it does not intercept, such as unlink, would act in the wrong folder, and it
+//     would have to know when a child begins. So it attaches to the thread by ptrace, and has it
+//     call fchdir for a descriptor of the folder in the tree. A path in the program's memory would
+//     need room there, and in Go's small stacks there may be none.
+//
 // # Time
 //
 // The threads of the supervisor have time slices of 0.1 ms (setTimeSlices). With four busy threads

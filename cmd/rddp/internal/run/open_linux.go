@@ -53,24 +53,44 @@ type openFile struct {
 	children map[int]*process.Process // +checklocks:mu
 }
 
-// open opens a path in the tree for the program.
-func (s *supervisor) open(c *seccomp.Call, path string, flags int) {
-	if path == s.tree.root+devPath {
+// open answers a call that opens a path. It returns false if the kernel should open that path.
+func (s *supervisor) open(c *seccomp.Call, dir, arg, flags int) bool {
+	p, ok := s.lookup(c, dir, arg, flags&unix.O_NOFOLLOW == 0)
+	switch {
+	case !ok:
+		return false
+	case !isServed(p):
+		return s.openAbove(c, p, flags)
+	case p == devPath:
 		fd, err := s.openDevice(c, flags)
 		if err != nil {
 			s.log.Warn("the program cannot open the device", "thread", c.Thread, "err", err)
 		}
 		s.program.Answer(c, int64(fd), errnoOf(err))
-		return
-	}
-	if path == s.tree.root+cmPath {
+	case p == cmPath:
 		fd, err := s.openChannel(c, flags)
 		if err != nil {
 			s.log.Warn("the program cannot open rdma_cm", "thread", c.Thread, "err", err)
 		}
 		s.program.Answer(c, int64(fd), errnoOf(err))
-		return
+	default:
+		s.openFile(c, s.tree.root+p, flags)
 	}
+	return true
+}
+
+// openHow returns the flags in the struct open_how of a call of openat2. It returns false for
+// requirements on the path's resolution, which the kernel checks.
+func openHow(t threadMemory, addr, n uint64) (flags int, ok bool) {
+	var how unix.OpenHow
+	if n < uint64(unix.SizeofOpenHow) || t.Read(bytesOf(&how), addr) != nil {
+		return 0, false
+	}
+	return int(how.Flags), how.Resolve == 0
+}
+
+// openFile opens a file or folder in the tree for the program.
+func (s *supervisor) openFile(c *seccomp.Call, path string, flags int) {
 	if flags&unix.O_ACCMODE != unix.O_RDONLY || flags&unix.O_CREAT != 0 {
 		e := syscall.EROFS
 		if err := unix.Access(path, unix.F_OK); err != nil && flags&unix.O_CREAT == 0 {
@@ -79,12 +99,18 @@ func (s *supervisor) open(c *seccomp.Call, path string, flags int) {
 		s.program.Answer(c, 0, e)
 		return
 	}
+	flags &^= unix.O_PATH // the kernel passes on no descriptors of that kind
 	fd, err := unix.Open(path, flags|unix.O_CLOEXEC, 0)
 	if err != nil {
 		s.program.Answer(c, 0, errnoOf(err))
 		return
 	}
 	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		s.giveFolder(c, fd, flags)
+		return
+	}
 	if err := s.program.AnswerFD(c, fd, flags&unix.O_CLOEXEC != 0); err != nil {
 		s.program.Answer(c, 0, errnoOf(err))
 	}

@@ -3,6 +3,7 @@ package run
 import (
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -78,14 +79,22 @@ func (e *StartError) Error() string { return e.Err.Error() }
 // Unwrap returns the reason.
 func (e *StartError) Unwrap() error { return e.Err }
 
-// DefaultAddresses returns the IPv4 addresses of this host's interfaces, loopback last, without
-// link-local ones.
+// DefaultAddresses returns the addresses of this host's interfaces, those of IPv4 first. It leaves
+// out the link-local ones, and loopback if there are others: no adapter has such a GID, and
+// programs that take the last one would not reach another host.
 func DefaultAddresses() ([]netip.Addr, error) {
 	all, err := net.InterfaceAddrs()
 	if err != nil {
 		return nil, err
 	}
-	var outside, loopback []netip.Addr
+	if chosen := defaultsOf(all); len(chosen) > 0 {
+		return chosen, nil
+	}
+	return nil, errors.New("no interface has an address")
+}
+
+func defaultsOf(all []net.Addr) []netip.Addr {
+	var four, six, loopback []netip.Addr
 	for _, a := range all {
 		n, ok := a.(*net.IPNet)
 		if !ok {
@@ -93,17 +102,34 @@ func DefaultAddresses() ([]netip.Addr, error) {
 		}
 		ip, _ := netip.AddrFromSlice(n.IP)
 		switch ip = ip.Unmap(); {
-		case !ip.Is4() || ip.IsLinkLocalUnicast():
+		case !ip.IsValid() || ip.IsLinkLocalUnicast():
 		case ip.IsLoopback():
 			loopback = append(loopback, ip)
+		case ip.Is4():
+			four = append(four, ip)
 		default:
-			outside = append(outside, ip)
+			six = append(six, ip)
 		}
 	}
-	if all := append(outside, loopback...); len(all) > 0 {
-		return all, nil
+	if outside := append(four, six...); len(outside) > 0 {
+		return outside
 	}
-	return nil, errors.New("no interface has an IPv4 address")
+	return loopback
+}
+
+// CheckAddress returns an error if a cannot be an address of a device on this host.
+func CheckAddress(a netip.Addr) error {
+	switch {
+	case a.Is6() && a.IsLinkLocalUnicast():
+		return fmt.Errorf("%v is link-local: a GID has no interface, so peers could not be told apart", a)
+	case a.IsUnspecified() || a.IsMulticast():
+		return fmt.Errorf("%v is not the address of a host", a)
+	}
+	c, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(a, 0)))
+	if err != nil {
+		return fmt.Errorf("%v is not an address of this host: %w", a, err)
+	}
+	return c.Close()
 }
 
 // DeviceName is the name of the device. The provider of rxe accepts every device whose name begins

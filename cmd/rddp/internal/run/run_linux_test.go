@@ -408,7 +408,7 @@ func deviceProgram([]string) error {
 		"/sys/class/infiniband":                              DeviceName,
 		"/sys/class/infiniband_verbs":                        "abi_version uverbs0",
 		"/sys/class/infiniband/" + DeviceName + "/ports":     "1",
-		"/sys/class/../class/infiniband/" + DeviceName + "/": "device fw_ver node_desc node_guid node_type ports sys_image_guid",
+		"/sys/class/../class/infiniband/" + DeviceName + "/": "device fw_ver node_desc node_guid node_type ports subsystem sys_image_guid uevent",
 		"/dev/infiniband":                                    "rdma_cm uverbs0",
 	} {
 		entries, err := os.ReadDir(path)

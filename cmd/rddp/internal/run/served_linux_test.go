@@ -163,13 +163,6 @@ func detach(p *serving) error {
 	return errors.Join(errs...)
 }
 
-func ptrace(request, tid int) error {
-	if _, _, e := unix.Syscall6(unix.SYS_PTRACE, uintptr(request), uintptr(tid), 0, 0, 0, 0); e != 0 {
-		return fmt.Errorf("ptrace %#x of thread %d: %w", request, tid, e)
-	}
-	return nil
-}
-
 // servedOps are the operations of the peer, with the work requests for each.
 var servedOps = []struct {
 	desc string

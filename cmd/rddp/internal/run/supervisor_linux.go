@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"unsafe"
 
@@ -37,7 +38,10 @@ type supervisor struct {
 	events   eventChannels
 	numbers  numbers
 	pollers  signalPollers
+	listings listings
 	tcp      *tcpRelay // nil if there are no rules
+
+	entered atomic.Bool // a process may have a working directory in the tree
 
 	closeOnce sync.Once
 	blindOnce sync.Once // logs the first process whose memory cannot be read
@@ -157,19 +161,7 @@ const pathLimit = 4096
 
 // answer answers one call. Calls that do not concern the device continue unchanged.
 func (s *supervisor) answer(c *seccomp.Call) {
-	thread := threadMemoryOf(s.program, c)
-	path := func(arg int) (string, bool) {
-		p, err := process.ReadString(thread, c.Args[arg], pathLimit)
-		if errors.Is(err, syscall.EPERM) {
-			s.blindOnce.Do(func() {
-				s.log.Warn("the kernel does not show what a process opens, which so has no device: the process is not dumpable, or kernel.yama.ptrace_scope is more than 1", "thread", c.Thread)
-			})
-		}
-		if err != nil {
-			return "", false
-		}
-		return s.tree.find(p)
-	}
+	t := threadMemoryOf(s.program, c)
 	switch c.Kind {
 	case seccomp.Ioctl:
 		s.ioctl(c)
@@ -180,46 +172,91 @@ func (s *supervisor) answer(c *seccomp.Call) {
 		s.write(c)
 		return
 	case seccomp.Open:
-		if p, ok := path(0); ok {
-			s.open(c, p, int(c.Args[1]))
+		if s.open(c, none, 0, int(c.Args[1])) {
 			return
 		}
 	case seccomp.OpenAt:
-		if p, ok := path(1); ok {
-			s.open(c, p, int(c.Args[2]))
+		if s.open(c, 0, 1, int(c.Args[2])) {
 			return
 		}
-	case seccomp.Access, seccomp.AccessAt:
-		arg := 0
-		if c.Kind == seccomp.AccessAt {
-			arg = 1
-		}
-		if p, ok := path(arg); ok {
-			s.program.Answer(c, 0, s.access(p, uint32(c.Args[arg+1])))
+	case seccomp.OpenAt2:
+		if flags, ok := openHow(t, c.Args[2], c.Args[3]); ok && s.open(c, 0, 1, flags) {
 			return
 		}
-	case seccomp.Stat:
-		if p, ok := path(0); ok {
-			s.program.Answer(c, 0, s.stat(thread, p, c.Args[1]))
+	case seccomp.List:
+		if s.list(t, c) {
 			return
 		}
-	case seccomp.FStat:
-		if p, ok := s.deviceOf(c); ok {
-			s.program.Answer(c, 0, s.stat(thread, p, c.Args[1]))
+	case seccomp.Chdir:
+		if s.chdir(c) {
 			return
 		}
-	case seccomp.StatAt:
-		if p, ok := s.pathOrDevice(c, c.Args[3], path); ok {
-			s.program.Answer(c, 0, s.stat(thread, p, c.Args[2]))
+	case seccomp.FChdir:
+		s.noteFolder(c)
+	case seccomp.GetCwd:
+		if s.getcwd(t, c) {
 			return
 		}
-	case seccomp.StatX:
-		if p, ok := s.pathOrDevice(c, c.Args[2], path); ok {
-			s.program.Answer(c, 0, s.statx(thread, p, c))
+	case seccomp.ReadLink:
+		if s.answerLink(t, c, none, 0) {
+			return
+		}
+	case seccomp.ReadLinkAt:
+		if s.answerLink(t, c, 0, 1) {
+			return
+		}
+	default:
+		if e, ok := s.describe(t, c); ok {
+			s.program.Answer(c, 0, e)
 			return
 		}
 	}
 	s.program.Continue(c)
+}
+
+// describe carries out a call that returns no value but an error, and asks about a file. It returns
+// false if the file is not in the tree.
+func (s *supervisor) describe(t threadMemory, c *seccomp.Call) (e syscall.Errno, ok bool) {
+	p := ""
+	switch c.Kind {
+	case seccomp.Access:
+		if p, ok = s.served(c, none, 0, true); ok {
+			e = s.access(p, uint32(c.Args[1]))
+		}
+	case seccomp.AccessAt:
+		if p, ok = s.served(c, 0, 1, true); ok {
+			e = s.access(p, uint32(c.Args[2]))
+		}
+	case seccomp.Stat, seccomp.LStat:
+		if p, ok = s.served(c, none, 0, c.Kind == seccomp.Stat); ok {
+			e = s.stat(t, p, c.Args[1])
+		}
+	case seccomp.FStat:
+		if p, ok = s.deviceOf(c); ok {
+			e = s.stat(t, p, c.Args[1])
+		}
+	case seccomp.StatAt:
+		if p, ok = s.servedOrDevice(c, c.Args[3]); ok {
+			e = s.stat(t, p, c.Args[2])
+		}
+	case seccomp.StatX:
+		if p, ok = s.servedOrDevice(c, c.Args[2]); ok {
+			e = s.statx(t, p, c)
+		}
+	case seccomp.StatFS:
+		if p, ok = s.served(c, none, 0, true); ok {
+			e = s.statFS(t, p, c.Args[1])
+		}
+	case seccomp.GetXAttr, seccomp.LGetXAttr:
+		if p, ok = s.served(c, none, 0, c.Kind == seccomp.GetXAttr); ok {
+			e = attribute(p, syscall.ENODATA)
+		}
+	case seccomp.ListXAttr, seccomp.LListXAttr:
+		if p, ok = s.served(c, none, 0, c.Kind == seccomp.ListXAttr); ok {
+			e = attribute(p, 0)
+		}
+	}
+	return e, ok
 }
 
 // leave prepares for the execve of a thread: until the device notices that the process runs another
@@ -248,10 +285,10 @@ func (s *supervisor) leave(tid int) {
 	}
 }
 
-// pathOrDevice returns the path in the tree for a call with a descriptor, a path and flags.
-func (s *supervisor) pathOrDevice(c *seccomp.Call, flags uint64, path func(int) (string, bool)) (string, bool) {
+// servedOrDevice returns the path in the tree for a call with a descriptor, a path and flags.
+func (s *supervisor) servedOrDevice(c *seccomp.Call, flags uint64) (string, bool) {
 	if flags&unix.AT_EMPTY_PATH == 0 {
-		return path(1)
+		return s.served(c, 0, 1, flags&unix.AT_SYMLINK_NOFOLLOW == 0)
 	}
 	return s.deviceOf(c)
 }
@@ -292,26 +329,29 @@ func (s *supervisor) access(path string, mode uint32) syscall.Errno {
 // stat answers stat and similar calls for a path in the tree.
 func (s *supervisor) stat(t threadMemory, path string, buffer uint64) syscall.Errno {
 	var st unix.Stat_t
-	if err := unix.Stat(path, &st); err != nil {
+	if err := unix.Lstat(path, &st); err != nil { // lookup has followed the links
 		return errnoOf(err)
 	}
 	if major, minor, ok := s.number(path); ok {
 		st.Mode, st.Rdev, st.Size = unix.S_IFCHR|0o666, unix.Mkdev(major, minor), 0
 	}
-	return errnoOf(t.Write(unsafe.Slice((*byte)(unsafe.Pointer(&st)), unsafe.Sizeof(st)), buffer))
+	return errnoOf(t.Write(bytesOf(&st), buffer))
 }
 
 func (s *supervisor) statx(t threadMemory, path string, c *seccomp.Call) syscall.Errno {
 	var st unix.Statx_t
-	flags := int(c.Args[2]) &^ unix.AT_EMPTY_PATH
+	flags := int(c.Args[2])&^unix.AT_EMPTY_PATH | unix.AT_SYMLINK_NOFOLLOW // as above
 	if err := unix.Statx(unix.AT_FDCWD, path, flags, int(c.Args[3]), &st); err != nil {
 		return errnoOf(err)
 	}
 	if major, minor, ok := s.number(path); ok {
 		st.Mode, st.Rdev_major, st.Rdev_minor, st.Size = unix.S_IFCHR|0o666, major, minor, 0
 	}
-	return errnoOf(t.Write(unsafe.Slice((*byte)(unsafe.Pointer(&st)), unsafe.Sizeof(st)), c.Args[4]))
+	return errnoOf(t.Write(bytesOf(&st), c.Args[4]))
 }
+
+// bytesOf returns the bytes of a struct of the kernel's interface.
+func bytesOf[T any](v *T) []byte { return unsafe.Slice((*byte)(unsafe.Pointer(v)), unsafe.Sizeof(*v)) }
 
 // errnoOf returns the error number in err, or EIO if it has none.
 func errnoOf(err error) syscall.Errno {

@@ -3,12 +3,12 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -49,19 +49,25 @@ func newTree(d *softrnic.Device, addresses []netip.Addr, nodeType string) (*tree
 		return nil, err
 	}
 	root := t.root
-	files := deviceFiles(d, addresses, nodeType)
-	for name, content := range files {
-		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.remove()
-			return nil, err
-		}
-		if err := os.WriteFile(path, []byte(content+"\n"), 0o444); err != nil {
-			t.remove()
-			return nil, err
-		}
+	for name, content := range deviceFiles(d, addresses, nodeType) {
+		err = errors.Join(err, put(filepath.Join(root, name), func(p string) error { return os.WriteFile(p, []byte(content+"\n"), 0o444) }))
+	}
+	for name, to := range deviceLinks() {
+		err = errors.Join(err, put(filepath.Join(root, name), func(p string) error { return os.Symlink(to, p) }))
+	}
+	if err != nil {
+		t.remove()
+		return nil, err
 	}
 	return t, nil
+}
+
+// put makes a file of the tree, and the folders above it.
+func put(path string, make func(path string) error) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return make(path)
 }
 
 func (t *tree) remove() {
@@ -73,7 +79,11 @@ func (t *tree) remove() {
 // before it is locked, newFolder makes another.
 func newFolder() (*tree, error) {
 	for {
-		root, err := os.MkdirTemp("", treePrefix)
+		root := ""
+		dir, err := filepath.EvalSymlinks(os.TempDir()) // the kernel shows descriptors by this name
+		if err == nil {
+			root, err = os.MkdirTemp(dir, treePrefix)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("the device needs a writable folder for temporary files (TMPDIR): %w", err)
 		}
@@ -125,23 +135,27 @@ func removeDead() {
 func deviceFiles(d *softrnic.Device, addresses []netip.Addr, nodeType string) map[string]string {
 	g := d.GUID()
 	guid := fmt.Sprintf("%02x%02x:%02x%02x:%02x%02x:%02x%02x", g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7])
-	const verbs, ib = "sys/class/infiniband_verbs/", "sys/class/infiniband/" + DeviceName + "/"
+	const verbs, ib, cm = virtual + "infiniband_verbs/uverbs0/", virtual + "infiniband/" + DeviceName + "/", virtual + "misc/rdma_cm/"
 	files := map[string]string{
-		verbs + "abi_version":         "6",
-		verbs + "uverbs0/ibdev":       DeviceName,
-		verbs + "uverbs0/dev":         fmt.Sprintf("%d:%d", devMajor, devMinor),
-		verbs + "uverbs0/abi_version": "2",
-		"dev/infiniband/uverbs0":      "",
-		"dev/infiniband/rdma_cm":      "",
+		"sys/class/infiniband_verbs/abi_version": "6",
 
-		"sys/class/misc/rdma_cm/abi_version": "4",
-		"sys/class/misc/rdma_cm/dev":         fmt.Sprintf("%d:%d", cmMajor, cmMinor),
+		verbs + "ibdev":          DeviceName,
+		verbs + "dev":            fmt.Sprintf("%d:%d", devMajor, devMinor),
+		verbs + "abi_version":    "2",
+		verbs + "uevent":         fmt.Sprintf("MAJOR=%d\nMINOR=%d\nDEVNAME=infiniband/uverbs0", devMajor, devMinor),
+		"dev/infiniband/uverbs0": "",
+		"dev/infiniband/rdma_cm": "",
+
+		cm + "abi_version": "4",
+		cm + "dev":         fmt.Sprintf("%d:%d", cmMajor, cmMinor),
+		cm + "uevent":      fmt.Sprintf("MAJOR=%d\nMINOR=%d\nDEVNAME=infiniband/rdma_cm", cmMajor, cmMinor),
 
 		ib + "node_type":      nodeType,
 		ib + "node_guid":      guid,
 		ib + "sys_image_guid": guid,
 		ib + "fw_ver":         "",
 		ib + "node_desc":      "rddp run",
+		ib + "uevent":         "NAME=" + DeviceName,
 
 		ib + "ports/1/state":          "4: ACTIVE",
 		ib + "ports/1/phys_state":     "5: LinkUp",
@@ -163,6 +177,29 @@ func deviceFiles(d *softrnic.Device, addresses []netip.Addr, nodeType string) ma
 		files[ib+"device/net/"+name+"/address"] = hardware
 	}
 	return files
+}
+
+// virtual is the folder of devices that have no hardware.
+const virtual = "sys/devices/virtual/"
+
+// deviceLinks returns the symbolic links by path. As in the kernel, each device is in the folder of
+// virtual devices, and the folder of its class has a link to it. The links are relative, so they
+// lead to the same files if the kernel follows them in the tree.
+func deviceLinks() map[string]string {
+	links := make(map[string]string)
+	for _, d := range []struct{ class, name, number string }{
+		{"infiniband", DeviceName, ""},
+		{"infiniband_verbs", "uverbs0", fmt.Sprintf("%d:%d", devMajor, devMinor)},
+		{"misc", "rdma_cm", fmt.Sprintf("%d:%d", cmMajor, cmMinor)},
+	} {
+		at := "../../devices/virtual/" + d.class + "/" + d.name
+		links["sys/class/"+d.class+"/"+d.name] = at
+		links[virtual+d.class+"/"+d.name+"/subsystem"] = "../../../../class/" + d.class
+		if d.number != "" {
+			links["sys/dev/char/"+d.number] = at
+		}
+	}
+	return links
 }
 
 func gidText(g uverbs.GID) string {
@@ -188,25 +225,4 @@ func interfaceOf(a netip.Addr) (name, hardware string) {
 		}
 	}
 	return "lo", "00:00:00:00:00:00"
-}
-
-// served are the paths that the tree replaces, with everything below them.
-var served = []string{"/sys/class/infiniband", "/sys/class/infiniband_verbs", "/sys/class/misc/rdma_cm", devDir}
-
-// prefixes are prefixes of these paths, in the spelling of nearly all programs.
-var prefixes = []string{"/sys/class/inf", "/sys/class/misc/r", "/dev/inf"}
-
-// find translates a path of the program to a path in the tree. It returns false if the tree does
-// not replace that path.
-func (t *tree) find(path string) (string, bool) {
-	if !slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(path, p) }) && !strings.Contains(path, "//") && !strings.Contains(path, "/.") {
-		return "", false // nearly all paths
-	}
-	clean := filepath.Clean(path)
-	for _, s := range served {
-		if clean == s || strings.HasPrefix(clean, s+"/") {
-			return t.root + clean, true
-		}
-	}
-	return "", false
 }

@@ -149,7 +149,7 @@ func (i *id) bindSource(a netip.AddrPort) syscall.Errno {
 // +checklocksignore: the caller holds the CM's mutex
 func (i *id) bindWith(a netip.AddrPort, takes bool) syscall.Errno {
 	switch {
-	case a.Addr().IsUnspecified() || i.cm.dev.HasAddress(a.Addr().Unmap()):
+	case a.Addr().IsUnspecified() || i.cm.dev.IsOwn(a.Addr().Unmap()):
 	case isOurs(a.Addr().Unmap()):
 		return syscall.ENODEV // another device has it
 	default:
@@ -282,7 +282,7 @@ func (i *id) resolve(dst netip.AddrPort) {
 	}
 	if !i.near {
 		a, err := sourceFor(dst.Addr())
-		if err != nil || !i.cm.dev.HasAddress(a) {
+		if err != nil || !i.cm.dev.IsOwn(a) {
 			i.tell(ucma.AddrError, syscall.ENODEV, ucma.ConnParam{})
 			return
 		}

@@ -128,7 +128,7 @@ func (i *id) ask(ctx context.Context, conn *net.UDPConn, m message) {
 	} else {
 		i.become(over)
 	}
-	e.Datagram = answer.param(i.dst.Addr(), i.source())
+	e.Datagram = answer.param(i.cm.dev.Named(i.dst.Addr()), i.source())
 	i.ch.addLocked(&event{Event: e, id: i})
 }
 
@@ -251,7 +251,7 @@ func (i *id) asked(s *service, m *message, from netip.AddrPort, control []byte) 
 		return
 	}
 	to := localAddress(control)
-	if i.state != listening || i.pending >= i.backlog || !i.cm.dev.HasAddress(to) || !s.remember(q.asker) {
+	if i.state != listening || i.pending >= i.backlog || !i.cm.dev.IsOwn(to) || !s.remember(q.asker) {
 		return // the peer asks again
 	}
 	s.users++
@@ -261,7 +261,7 @@ func (i *id) asked(s *service, m *message, from netip.AddrPort, control []byte) 
 	child.src = netip.AddrPortFrom(to, i.src.Port())
 	child.dst = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
 	i.ch.addLocked(&event{
-		Event: ucma.Event{UID: i.uid, ID: child.num, Type: ucma.ConnectRequest, Datagram: m.param(child.dst.Addr(), child.source())},
+		Event: ucma.Event{UID: i.uid, ID: child.num, Type: ucma.ConnectRequest, Datagram: m.param(i.cm.dev.Named(child.dst.Addr()), child.source())},
 		id:    i, child: child,
 	})
 }

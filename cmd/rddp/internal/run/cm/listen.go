@@ -129,7 +129,7 @@ func (i *id) receive(c *conn.Conn) {
 	}
 	i.cm.mu.Lock()
 	defer i.cm.mu.Unlock()
-	if i.state != listening || i.pending >= i.backlog || !i.cm.dev.HasAddress(src.Addr()) || misled {
+	if i.state != listening || i.pending >= i.backlog || !i.cm.dev.IsOwn(src.Addr()) || misled {
 		q.refuse(nil)
 		return
 	}
@@ -138,7 +138,7 @@ func (i *id) receive(c *conn.Conn) {
 	child.request, child.src, child.dst, child.near = q, src, dst, true
 	child.peer, child.peerQPN = peer, q.qpn
 	if q.wire == softrnic.Frames {
-		child.expected = i.cm.dev.Expect(child.dst.Addr(), q.qpn)
+		child.expected = i.cm.dev.Expect(i.cm.dev.Named(child.dst.Addr()), q.qpn)
 	}
 	i.ch.addLocked(&event{
 		Event: ucma.Event{UID: i.uid, ID: child.num, Type: ucma.ConnectRequest, Param: param},

@@ -161,7 +161,7 @@ func (i *id) attributes() uverbs.Attributes {
 	own, peer := &i.own, &i.peer
 	a := uverbs.Attributes{
 		Address: uverbs.Address{
-			DGID: uverbs.GID(i.dst.Addr().As16()), SGIDIndex: uint8(max(slices.Index(i.cm.dev.Addresses(), i.src.Addr()), 0)), HopLimit: hops,
+			DGID: uverbs.GID(i.cm.dev.Named(i.dst.Addr()).As16()), SGIDIndex: uint8(max(slices.Index(i.cm.dev.Addresses(), i.src.Addr()), 0)), HopLimit: hops,
 			TrafficClass: i.trafficClass, Global: true, Port: onlyPort,
 		},
 		Port: onlyPort, DestQPN: i.peerQPN, MTU: own.mtu, RQPSN: i.psn, SQPSN: peer.psn, RNRRetry: peer.rnrRetry, Retry: own.retry,

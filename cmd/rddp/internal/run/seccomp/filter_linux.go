@@ -108,8 +108,10 @@ func (a *assembler) argument(n uint32) { a.add(loadWord, dataArgs+8*n) }
 
 // Filter returns the BPF program that passes these calls to the supervisor:
 //
-//   - calls with a path that is not relative to a descriptor;
-//   - calls that stat a descriptor with the number of a Class;
+//   - calls with a path that is absolute, or relative to the working directory or to a descriptor
+//     with a number of Folders;
+//   - listings of a descriptor with a number of Folders;
+//   - calls that stat a descriptor with a number of Devices or Channels;
 //   - writes to a descriptor with a number of Channels, if they have the length of a command;
 //   - calls that may put a descriptor at such a number: see Dup;
 //   - the ioctl of verbs, on any descriptor;
@@ -172,9 +174,16 @@ func Filter(tcp TCP) []unix.SockFilter {
 	a.argument(2)
 	a.jump(jumpIfSet, unix.AT_EMPTY_PATH, "descriptor", "path at")
 
-	a.label("path at") // openat, faccessat: a path relative to an open directory runs natively
+	a.label("path at") // openat, faccessat: other open directories are the kernel's alone
 	a.argument(0)
-	a.jump(jumpEqual, atCWD, "notify", "allow")
+	a.jump(jumpEqual, atCWD, "notify", "folder number")
+
+	a.label("folder") // getdents64, fchdir: the descriptor is argument 0
+	a.argument(0)
+	a.label("folder number")
+	a.jump(jumpAtLeast, leastNumber, "", "allow")
+	a.add(and, classMask)
+	a.jump(jumpEqual, uint32(Folders), "notify", "allow")
 
 	a.label("ioctl")
 	a.argument(1)
@@ -201,11 +210,12 @@ func Filter(tcp TCP) []unix.SockFilter {
 	a.argument(0)
 	a.jump(jumpAtLeast, leastNumber, "odd", "allow")
 
-	a.label("to a number") // dup2 and dup3: the new number is argument 1
+	a.label("to a number") // dup2 and dup3: the new number is argument 1. No number of a Class is 0 modulo 4
 	a.argument(1)
-	a.jump(jumpAtLeast, leastNumber, "odd", "allow")
+	a.jump(jumpAtLeast, leastNumber, "", "allow")
+	a.jump(jumpIfSet, classMask, "notify", "allow")
 
-	a.label("odd") // the numbers of both classes are odd
+	a.label("odd") // the numbers of Devices and Channels are odd
 	a.jump(jumpIfSet, 1, "notify", "allow")
 
 	a.label("from a number") // fcntl: the command is argument 1, and the least number argument 2

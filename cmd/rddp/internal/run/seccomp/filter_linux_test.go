@@ -51,7 +51,7 @@ func TestFilter(t *testing.T) {
 	const here = uint64(atCWD)
 	openat, statat, fstat := number(t, OpenAt), number(t, StatAt), number(t, FStat)
 	ioctl, statx, accessat := number(t, Ioctl), number(t, StatX), number(t, AccessAt)
-	device, channel, neither := uint64(32+Devices), uint64(996+Channels), uint64(998)
+	device, folder, channel, neither := uint64(32+Devices), uint64(32+Folders), uint64(996+Channels), uint64(1000)
 	low := uint64(32 - 4 + Channels) // the last number below the classes
 	tests := []struct {
 		desc   string
@@ -62,6 +62,14 @@ func TestFilter(t *testing.T) {
 		{"open of a path", openat, []uint64{here, 1}, notify},
 		{"open of a path, with a sign in the high half", openat, []uint64{0xffffffffffffff9c, 1}, notify},
 		{"open below a directory", openat, []uint64{3, 1}, allow},
+		{"open below a folder of ours", openat, []uint64{folder, 1}, notify},
+		{"open below a device", openat, []uint64{device, 1}, allow},
+		{"stat below a folder of ours", statat, []uint64{folder, 1, 2, 0}, notify},
+		{"stat of a folder of ours", statat, []uint64{folder, 1, 2, unix.AT_EMPTY_PATH}, allow},
+		{"readlink of a path", number(t, ReadLinkAt), []uint64{here, 1}, notify},
+		{"readlink below a directory", number(t, ReadLinkAt), []uint64{3, 1}, allow},
+		{"a listing of a folder of ours", number(t, List), []uint64{folder, 1}, notify},
+		{"a listing of another directory", number(t, List), []uint64{3, 1}, allow},
 		{"stat of a path", statat, []uint64{here, 1, 2, 0}, notify},
 		{"stat of a link", statat, []uint64{here, 1, 2, unix.AT_SYMLINK_NOFOLLOW}, notify},
 		{"stat below a directory", statat, []uint64{3, 1, 2, 0}, allow},
@@ -95,6 +103,7 @@ func TestFilter(t *testing.T) {
 		{"write to another descriptor", unix.SYS_WRITE, []uint64{neither, 1, 32}, allow},
 		{"write to a low descriptor", unix.SYS_WRITE, []uint64{low, 1, 32}, allow},
 		{"dup to a number of ours", unix.SYS_DUP3, []uint64{1, device, 0}, notify},
+		{"dup to the number of a folder of ours", unix.SYS_DUP3, []uint64{1, folder, 0}, notify},
 		{"dup to another number", unix.SYS_DUP3, []uint64{1, neither, 0}, allow},
 		{"dup to a low number", unix.SYS_DUP3, []uint64{1, low, 0}, allow},
 		{"dup from a number on", unix.SYS_FCNTL, []uint64{1, unix.F_DUPFD, neither}, notify},

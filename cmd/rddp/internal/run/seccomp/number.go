@@ -1,7 +1,7 @@
 package seccomp
 
-// A Class is one of the two kinds of descriptors that the supervisor creates in the program and
-// that the filter recognizes by their numbers. Every fourth number from 32 on belongs to a Class.
+// A Class is one of the kinds of descriptors that the supervisor creates in the program and that
+// the filter recognizes by their numbers. Every fourth number from 32 on belongs to a Class.
 // The program's own descriptors may have such numbers too. They work like all others, but some
 // calls on them take longer.
 type Class int
@@ -9,7 +9,8 @@ type Class int
 // The classes. A number belongs to the class that equals the number modulo 4.
 const (
 	Devices  Class = 1 // the filter intercepts fstat and similar calls
-	Channels Class = 3 // and also writes that may be rdma_cm commands
+	Folders  Class = 2 // the filter intercepts listings, and calls with a path relative to it
+	Channels Class = 3 // as for Devices, and also writes that may be rdma_cm commands
 )
 
 const (

@@ -1,0 +1,209 @@
+//go:build amd64 || arm64
+
+package run
+
+import (
+	"fmt"
+	"path"
+	"runtime"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
+	"github.com/rddp/rddp/internal/process"
+)
+
+// chdir answers chdir if it leads into the tree or out of it. It returns false if the kernel comes
+// to the right folder itself.
+//
+// The program gets a real working directory, in the tree: children inherit it, and the kernel
+// resolves relative paths in calls that the supervisor does not know.
+func (s *supervisor) chdir(c *seccomp.Call) bool {
+	p, err := process.ReadString(process.Thread(c.Thread), c.Args[0], pathLimit)
+	if err != nil || p == "" {
+		return false
+	}
+	leaves := false
+	if path.IsAbs(p) {
+		if !mayName(p) {
+			return false
+		}
+	} else {
+		from, ok := s.start(c, none, p)
+		if !ok {
+			return false
+		}
+		p, leaves = from+"/"+p, isServed(from)
+	}
+	at, _ := s.tree.resolve(p, true)
+	if at == "" || !isServed(at) && !leaves {
+		return false
+	}
+	to, err := unix.Open(s.tree.host(at), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		s.program.Answer(c, 0, errnoOf(err))
+		return true
+	}
+	if isServed(at) {
+		s.entered.Store(true)
+	}
+	go s.move(c, to) // the program makes calls meanwhile, which need an answer
+	return true
+}
+
+// noteFolder notes that a process is about to enter the tree by fchdir.
+func (s *supervisor) noteFolder(c *seccomp.Call) {
+	if p, ok := s.folder(c, 0); ok && isServed(p) {
+		s.entered.Store(true)
+	}
+}
+
+// getcwd answers getcwd for a process in the tree. It returns false for others.
+func (s *supervisor) getcwd(t threadMemory, c *seccomp.Call) bool {
+	if !s.entered.Load() {
+		return false
+	}
+	p, ok := s.linked(fmt.Sprintf("/proc/%d/cwd", c.Thread))
+	if !ok || !isServed(p) {
+		return false
+	}
+	b := append([]byte(p), 0)
+	if uint64(len(b)) > c.Args[1] {
+		s.program.Answer(c, 0, syscall.ERANGE)
+		return true
+	}
+	s.program.Answer(c, int64(len(b)), errnoOf(t.Write(b, c.Args[0])))
+	return true
+}
+
+// move answers chdir: it changes the working directory of the calling process to an open folder,
+// and closes that.
+//
+// No process can change the working directory of another one, so move attaches to the thread like
+// a debugger, and has it call fchdir and close. It needs the rights that the supervisor needs
+// anyway. If it cannot attach, because a debugger has, the program's chdir finds no such folder.
+func (s *supervisor) move(c *seccomp.Call, folder int) {
+	defer unix.Close(folder)
+	runtime.LockOSThread() // only the thread that has attached may go on
+	defer runtime.UnlockOSThread()
+	if err := ptrace(unix.PTRACE_SEIZE, c.Thread, unix.PTRACE_O_TRACESYSGOOD); err != nil {
+		s.log.Info("the program cannot enter the folder of a device", "thread", c.Thread, "err", err)
+		s.program.Continue(c)
+		return
+	}
+	n, err := s.program.AddFD(c, folder, -1, true)
+	if err == nil {
+		err = ptrace(unix.PTRACE_INTERRUPT, c.Thread, 0)
+	}
+	if err != nil {
+		s.program.Answer(c, 0, errnoOf(err))
+		_ = ptrace(unix.PTRACE_DETACH, c.Thread, 0)
+		return
+	}
+	s.program.Answer(c, 0, syscall.EINTR)
+	if err := callIn(c.Thread, n); err != nil {
+		s.log.Warn("the program is not in the folder of a device that it has entered", "thread", c.Thread, "err", err)
+	}
+}
+
+// callIn has a thread that is about to stop call fchdir for a descriptor and close it. The thread
+// goes on as if its last call had returned what fchdir has.
+func callIn(thread, fd int) error {
+	if err := waitStop(thread); err != nil {
+		return err
+	}
+	defer func() { _ = ptrace(unix.PTRACE_DETACH, thread, 0) }()
+	var saved, all uint64
+	if err := ptrace(unix.PTRACE_GETSIGMASK, thread, uintptr(unsafe.Pointer(&saved)), unsafe.Sizeof(saved)); err != nil {
+		return err
+	}
+	all--
+	if err := ptrace(unix.PTRACE_SETSIGMASK, thread, uintptr(unsafe.Pointer(&all)), unsafe.Sizeof(all)); err != nil {
+		return err
+	}
+	defer func() {
+		_ = ptrace(unix.PTRACE_SETSIGMASK, thread, uintptr(unsafe.Pointer(&saved)), unsafe.Sizeof(saved))
+	}()
+	var before registers
+	if err := before.get(thread); err != nil {
+		return err
+	}
+	var result uint64
+	for _, number := range []uint64{unix.SYS_FCHDIR, unix.SYS_CLOSE} {
+		r := before
+		r.prepare(number, uint64(fd))
+		if err := r.set(thread); err != nil {
+			return err
+		}
+		for range 2 { // the beginning and the end of the call
+			if err := untilCall(thread); err != nil {
+				return err
+			}
+		}
+		if err := r.get(thread); err != nil {
+			return err
+		}
+		if number == unix.SYS_FCHDIR {
+			result = r.result()
+		}
+	}
+	before.finish(result)
+	return before.set(thread)
+}
+
+// stopAtCall is the signal of a stop at a call: see PTRACE_O_TRACESYSGOOD.
+const stopAtCall = unix.SIGTRAP | 0x80
+
+// untilCall lets a thread go on until it begins or ends a call.
+func untilCall(thread int) error {
+	for {
+		if err := ptrace(unix.PTRACE_SYSCALL, thread, 0); err != nil {
+			return err
+		}
+		var status unix.WaitStatus
+		if err := waitFor(thread, &status); err != nil {
+			return err
+		}
+		if status.StopSignal() == stopAtCall {
+			return nil
+		}
+	}
+}
+
+func waitStop(thread int) error {
+	var status unix.WaitStatus
+	return waitFor(thread, &status)
+}
+
+// waitFor waits until a thread stops. It fails if the thread ends.
+func waitFor(thread int, status *unix.WaitStatus) error {
+	for {
+		_, err := unix.Wait4(thread, status, unix.WALL, nil)
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return err
+		case !status.Stopped():
+			return unix.ESRCH
+		default:
+			return nil
+		}
+	}
+}
+
+// ptrace makes the system call. Of two arguments, the first is the address.
+func ptrace(request, thread int, args ...uintptr) error {
+	var addr, data uintptr
+	switch len(args) {
+	case 1:
+		data = args[0]
+	case 2:
+		data, addr = args[0], args[1]
+	}
+	if _, _, e := unix.RawSyscall6(unix.SYS_PTRACE, uintptr(request), uintptr(thread), addr, data, 0, 0); e != 0 {
+		return e
+	}
+	return nil
+}
