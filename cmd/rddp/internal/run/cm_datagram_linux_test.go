@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/run/cm"
 	"github.com/rddp/rddp/internal/testkit/guest"
 )
 
@@ -182,7 +183,7 @@ func (d *dialog) outlive(client *dialog, listener uint32, port uint16) error {
 // repeat asks like a peer whose datagrams get lost. The program gets a question once, and every
 // copy of it gets the same answer. Other datagrams have no effect.
 func (d *dialog) repeat(port uint16) error {
-	peer, err := net.DialUDP("udp", nil, &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: int(port)})
+	peer, err := net.DialUDP("udp", nil, &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: int(cm.Places(port)[0])})
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ package cm
 import (
 	"context"
 	"log/slog"
-	"net"
 	"net/netip"
 	"syscall"
 
@@ -87,7 +86,6 @@ type id struct {
 	listener *conn.Listener // for connections
 	memory   *conn.Listener // for connections of devices of this host, through shared memory; may be nil
 	service  *service       // for datagrams
-	asking   *net.UDPConn   // for the question of a datagram id; nil if it has not asked
 	backlog  int
 	pending  int // ConnectRequests that the program has not taken
 
@@ -163,9 +161,6 @@ func (i *id) destroy() {
 	i.port.close()
 	if i.cancel != nil {
 		i.cancel()
-	}
-	if i.asking != nil {
-		_ = i.asking.Close() // so the program can use the port again at once
 	}
 	if i.service != nil {
 		i.service.leave()

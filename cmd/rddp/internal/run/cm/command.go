@@ -171,10 +171,10 @@ func (i *id) bindWith(a netip.AddrPort, takes bool) syscall.Errno {
 type portSpace uint8
 
 const (
-	noPorts  portSpace = iota
-	tcpPorts           // of an RNIC's connections
-	udpPorts           // of datagrams
-	numbers            // of joined connections: see number.go
+	noPorts           portSpace = iota
+	tcpPorts                    // of an RNIC's connections
+	connectionNumbers           // of joined connections: see number.go
+	datagramNumbers             // of datagrams
 )
 
 // ports returns the set from which i has its port.
@@ -183,34 +183,45 @@ func (i *id) ports() portSpace {
 	case i.space == ucma.IB:
 		return noPorts
 	case i.space.Datagrams():
-		return udpPorts
+		return datagramNumbers
 	case i.cm.wire == softrnic.Plain:
 		return tcpPorts
 	}
-	return numbers
+	return connectionNumbers
+}
+
+// isFree returns the kernel's error if another id has the TCP port of a. The check is needed
+// because two sockets that do not listen may share a port.
+//
+// +checklocksignore: the caller holds the CM's mutex
+func (i *id) isFree(a netip.AddrPort) syscall.Errno {
+	me := holder{a.Addr(), i.afOnly}
+	for _, other := range i.cm.ids {
+		if a.Port() != 0 && other.port != nil && other.ports() == tcpPorts && other.src.Port() == a.Port() && !(i.reuse && other.reuse) {
+			if e := me.conflict(holder{other.src.Addr(), other.afOnly}); e != 0 {
+				return e
+			}
+		}
+	}
+	return 0
 }
 
 // takePort takes the port of a for i, or any if it is 0.
 //
 // +checklocksignore: the caller holds the CM's mutex
 func (i *id) takePort(a netip.AddrPort) (*port, netip.AddrPort, syscall.Errno) {
-	me := holder{a.Addr(), i.afOnly}
-	for _, other := range i.cm.ids { // the check is needed because two sockets that do not listen may share a port
-		if a.Port() != 0 && other.port != nil && other.ports() == i.ports() && other.src.Port() == a.Port() && !(i.reuse && other.reuse) {
-			if e := me.conflict(holder{other.src.Addr(), other.afOnly}); e != 0 {
-				return nil, a, e
-			}
-		}
-	}
 	var p *port
 	var err error
 	switch {
-	case i.ports() != numbers:
-		p, a, err = reserve(a, i.ports() == udpPorts, i.afOnly)
+	case i.ports() == tcpPorts:
+		if e := i.isFree(a); e != 0 {
+			return nil, a, e
+		}
+		p, a, err = reserve(a, false, i.afOnly)
 	case a.Port() == 0:
 		p, a, err = i.claimAny(a.Addr())
 	default:
-		p, err = claim(a, i.afOnly, i.reuse)
+		p, err = claim(i.ports(), a, i.afOnly, i.reuse)
 	}
 	if err != nil {
 		return nil, a, errnoOf(err, syscall.EADDRNOTAVAIL)
@@ -289,12 +300,12 @@ func (i *id) resolve(dst netip.AddrPort) {
 		i.src, i.near = netip.AddrPortFrom(a, i.src.Port()), true
 	}
 	if i.src.Port() == 0 { // the program may query the port
-		switch s := i.ports(); s {
-		case tcpPorts, udpPorts:
-			if p, at, err := reserve(i.src, s == udpPorts, false); err == nil {
+		switch i.ports() {
+		case tcpPorts:
+			if p, at, err := reserve(i.src, false, false); err == nil {
 				i.port, i.src = p, at
 			}
-		case numbers: // nobody connects to it, so it need not be claimed
+		case connectionNumbers, datagramNumbers: // nobody connects to it, so it need not be claimed
 			i.src = netip.AddrPortFrom(i.src.Addr(), i.freeNumber())
 		}
 	}

@@ -4,6 +4,7 @@ package cm
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -21,14 +22,19 @@ import (
 
 // This file implements ids for datagrams. They have no connection: an id only asks a listener for
 // the number of a queue pair, which InfiniBand calls service ID resolution. Question and answer are
-// UDP datagrams between the ports of the two ids. The question is repeated until an answer arrives.
+// UDP datagrams. The question is repeated until an answer arrives.
 //
-//	 0            8      9          17     21            276
-//	+------------+------+----------+------+--------------+
-//	| "rddp SR1" | kind | number   | QPN  | private data |
-//	+------------+------+----------+------+--------------+
+//	 0            8      9          17     21     23   25            280
+//	+------------+------+----------+------+------+----+--------------+
+//	| "rddp SR2" | kind | number   | QPN  | from | to | private data |
+//	+------------+------+----------+------+------+----+--------------+
 //
-// The number is random for each question, and the answer repeats it. Only a yes has a QPN.
+// The number is random for each question, and the answer repeats it. Only a yes has a QPN. A
+// question names the port numbers of both ids, since the ports of UDP are others: see number.go. It
+// goes to the first place of the listener's number at first, and then to the other places too. It
+// also goes to the UDP port with that number, where older versions of rddp listen. They have
+// "rddp SR1", without from and to. All answers have that form.
+//
 // Multicast groups are not supported.
 
 // A message is a question, or an answer to one.
@@ -37,6 +43,8 @@ type message struct {
 	number  [8]byte
 	qpn     uint32
 	private []byte
+	// from and to are the port numbers of the ids. Both are 0 in a message of the older form.
+	from, to uint16
 }
 
 type messageKind byte
@@ -48,24 +56,47 @@ const (
 )
 
 const (
-	messageMagic = "rddp SR1"
-	messageLen   = len(messageMagic) + 1 + 8 + 4 // without private data
+	messageMagic = "rddp SR2"
+	olderMagic   = "rddp SR1"
+	olderLen     = len(olderMagic) + 1 + 8 + 4 // without private data
+	messageLen   = olderLen + 2 + 2
 )
 
 func (m *message) appendTo(b []byte) []byte {
-	b = append(append(b, messageMagic...), byte(m.kind))
-	b = append(b, m.number[:]...)
-	return append(binary.BigEndian.AppendUint32(b, m.qpn), m.private...)
+	older := m.from == 0 && m.to == 0
+	if older {
+		b = append(b, olderMagic...)
+	} else {
+		b = append(b, messageMagic...)
+	}
+	b = append(append(b, byte(m.kind)), m.number[:]...)
+	b = binary.BigEndian.AppendUint32(b, m.qpn)
+	if !older {
+		b = binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(b, m.from), m.to)
+	}
+	return append(b, m.private...)
 }
 
 // parseMessage parses a datagram. ok is false if it is not a message.
 func parseMessage(b []byte) (m message, ok bool) {
-	if len(b) < messageLen || len(b) > messageLen+longestPrivateData || string(b[:len(messageMagic)]) != messageMagic {
+	if len(b) < olderLen {
 		return m, false
 	}
-	rest := b[len(messageMagic):]
-	m = message{messageKind(rest[0]), [8]byte(rest[1:]), binary.BigEndian.Uint32(rest[9:]), bytes.Clone(rest[13:])}
-	return m, m.kind >= question && m.kind <= no
+	magic, rest := string(b[:len(messageMagic)]), b[len(messageMagic):]
+	m = message{kind: messageKind(rest[0]), number: [8]byte(rest[1:]), qpn: binary.BigEndian.Uint32(rest[9:])}
+	rest = rest[13:]
+	switch {
+	case magic == olderMagic:
+	case magic == messageMagic && len(rest) >= messageLen-olderLen:
+		m.from, m.to = binary.BigEndian.Uint16(rest), binary.BigEndian.Uint16(rest[2:])
+		if rest = rest[4:]; m.to == 0 {
+			return m, false
+		}
+	default:
+		return m, false
+	}
+	m.private = bytes.Clone(rest)
+	return m, m.kind >= question && m.kind <= no && len(rest) <= longestPrivateData
 }
 
 // param returns the parameters of an event about m, which came from the address from.
@@ -86,26 +117,21 @@ const (
 
 // connectDatagrams asks the peer of i for its queue pair.
 func (i *id) connectDatagrams(private []byte) syscall.Errno {
-	if i.cm.wire == softrnic.Plain || i.state != routed || i.port == nil {
+	if i.cm.wire == softrnic.Plain || i.state != routed {
 		return syscall.EINVAL // an RNIC has no datagrams
-	}
-	conn, err := i.port.connect(i.dst)
-	if err != nil {
-		return errnoOf(err, syscall.EADDRNOTAVAIL)
 	}
 	i.become(connecting)
 	ctx, cancel := context.WithTimeout(i.cm.ctx, patience)
-	i.cancel, i.asking = cancel, conn
-	m := message{kind: question, private: private}
+	i.cancel = cancel
+	m := message{kind: question, from: i.src.Port(), to: i.dst.Port(), private: private}
 	_, _ = rand.Read(m.number[:]) // it never fails
-	go i.ask(ctx, conn, m)
+	go i.ask(ctx, i.src.Addr(), i.dst.Addr(), m)
 	return 0
 }
 
-// ask sends the question until an answer arrives, and adds the event.
-func (i *id) ask(ctx context.Context, conn *net.UDPConn, m message) {
-	answer, err := exchange(ctx, conn, m)
-	_ = conn.Close()
+// ask asks until an answer arrives, and adds the event.
+func (i *id) ask(ctx context.Context, from, to netip.Addr, m message) {
+	answer, err := seek(ctx, from, to, m)
 	i.cm.mu.Lock()
 	defer i.cm.mu.Unlock()
 	i.cancel()
@@ -130,6 +156,59 @@ func (i *id) ask(ctx context.Context, conn *net.UDPConn, m message) {
 	}
 	e.Datagram = answer.param(i.cm.dev.Named(i.dst.Addr()), i.source())
 	i.ch.addLocked(&event{Event: e, id: i})
+}
+
+// firstTime is the time in which only the first place of a listener is asked.
+const firstTime = 200 * time.Millisecond
+
+// seek asks at the places of the number m.to until an answer arrives.
+func seek(ctx context.Context, from, to netip.Addr, m message) (answer message, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type result struct {
+		message
+		err error
+	}
+	all := Places(m.to)
+	results := make(chan result, len(all)+1)
+	ask := func(ctx context.Context, port uint16, m message) {
+		answer, err := exchangeAt(ctx, from, netip.AddrPortFrom(to, port), m)
+		results <- result{answer, err}
+	}
+	go ask(ctx, all[0], m)
+	first := time.NewTimer(firstTime)
+	defer first.Stop()
+	for left := len(all) + 1; left > 0; {
+		select {
+		case r := <-results:
+			if r.err == nil {
+				return r.message, nil
+			}
+			if left--; err == nil || errors.Is(err, syscall.ECONNREFUSED) { // another error counts more
+				err = r.err
+			}
+		case <-first.C:
+			for _, port := range all[1:] {
+				go ask(ctx, port, m)
+			}
+			older := m
+			older.from, older.to = 0, 0
+			olderCtx, cancel := context.WithTimeout(ctx, olderTime)
+			defer cancel()
+			go ask(olderCtx, m.to, older)
+		}
+	}
+	return answer, err
+}
+
+// exchangeAt is exchange with a UDP port, from any port of an address.
+func exchangeAt(ctx context.Context, from netip.Addr, to netip.AddrPort, m message) (message, error) {
+	c, err := net.DialUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(from, 0)), net.UDPAddrFromAddrPort(to))
+	if err != nil {
+		return m, err
+	}
+	defer c.Close()
+	return exchange(ctx, c, m)
 }
 
 // exchange sends m until an answer arrives. If the peer's port is closed, it gives up after half a
@@ -165,14 +244,15 @@ func exchange(ctx context.Context, conn *net.UDPConn, m message) (answer message
 	}
 }
 
-// A service is the socket of a listener for datagrams, with its questions. The CM's mutex guards
-// it. As in the kernel, the program may destroy the listener and still answer the questions that it
-// has taken.
+// A service is the socket and the number of a listener for datagrams, with its questions. The CM's
+// mutex guards it. As in the kernel, the program may destroy the listener and still answer the
+// questions that it has taken.
 type service struct {
 	conn *net.UDPConn
 	raw  syscall.RawConn // of conn
+	port *port           // the claim of the number
 	// users is the number of ids that need conn: the listener, and the ids of unanswered questions.
-	// The last one closes conn. Until then its port is in use.
+	// The last one closes conn and port. Until then the number is in use.
 	users int
 	// answers are the answers to the last maxBacklog questions; nil if the program has not decided.
 	// They are kept because questions are repeated when answers get lost.
@@ -183,6 +263,7 @@ type service struct {
 func (s *service) leave() {
 	if s.users--; s.users == 0 {
 		_ = s.conn.Close() // nothing can be done about it
+		s.port.close()
 	}
 }
 
@@ -204,7 +285,11 @@ func (i *id) listenDatagrams() syscall.Errno {
 	if i.cm.wire == softrnic.Plain {
 		return syscall.EINVAL
 	}
-	conn, err := i.port.datagrams()
+	var conn *net.UDPConn
+	err := i.listenAt(func(p *port) (err error) {
+		conn, err = p.datagrams()
+		return err
+	})
 	if err != nil {
 		return errnoOf(err, syscall.EADDRINUSE)
 	}
@@ -213,7 +298,8 @@ func (i *id) listenDatagrams() syscall.Errno {
 		_ = conn.Close()
 		return errnoOf(err, syscall.EADDRINUSE)
 	}
-	i.service = &service{conn: conn, raw: raw, users: 1, answers: make(map[asker][]byte)}
+	i.service = &service{conn: conn, raw: raw, port: i.port, users: 1, answers: make(map[asker][]byte)}
+	i.port = nil // the service has it
 	i.become(listening)
 	go i.serveDatagrams(i.service)
 	return 0
@@ -251,6 +337,9 @@ func (i *id) asked(s *service, m *message, from netip.AddrPort, control []byte) 
 		return
 	}
 	to := localAddress(control)
+	if m.to != 0 && m.to != i.src.Port() {
+		return // the peer has found another listener
+	}
 	if i.state != listening || i.pending >= i.backlog || !i.cm.dev.IsOwn(to) || !s.remember(q.asker) {
 		return // the peer asks again
 	}
@@ -259,7 +348,7 @@ func (i *id) asked(s *service, m *message, from netip.AddrPort, control []byte) 
 	child := i.cm.newLocked(i.ch, i.space, requested)
 	child.near, child.datagramRequest = true, q
 	child.src = netip.AddrPortFrom(to, i.src.Port())
-	child.dst = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
+	child.dst = netip.AddrPortFrom(from.Addr().Unmap(), cmp.Or(m.from, from.Port()))
 	i.ch.addLocked(&event{
 		Event: ucma.Event{UID: i.uid, ID: child.num, Type: ucma.ConnectRequest, Datagram: m.param(i.cm.dev.Named(child.dst.Addr()), child.source())},
 		id:    i, child: child,

@@ -18,19 +18,30 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// TestMessage compares a message with the diagram in datagram.go.
+// TestMessage compares messages with the diagram in datagram.go, and in the older form.
 func TestMessage(t *testing.T) {
-	m := message{kind: yes, number: [8]byte{1, 2, 3, 4, 5, 6, 7, 8}, qpn: 0x123456, private: []byte("abc")}
-	b := m.appendTo(nil)
-	if want := "rddp SR1\x02\x01\x02\x03\x04\x05\x06\x07\x08\x00\x12\x34\x56abc"; string(b) != want {
-		t.Errorf("%q, want %q", b, want)
-	}
-	if got, ok := parseMessage(b); !ok || !reflect.DeepEqual(got, m) {
-		t.Errorf("%+v, %v; want %+v", got, ok, m)
-	}
-	for n := range messageLen {
-		if _, ok := parseMessage(b[:n]); ok {
-			t.Errorf("%d bytes are a message", n)
+	older := message{kind: yes, number: [8]byte{1, 2, 3, 4, 5, 6, 7, 8}, qpn: 0x123456, private: []byte("abc")}
+	m := older
+	m.from, m.to = 0x789a, 0xbcde
+	for _, tt := range []struct {
+		message
+		want  string
+		least int
+	}{
+		{older, "rddp SR1\x02\x01\x02\x03\x04\x05\x06\x07\x08\x00\x12\x34\x56abc", olderLen},
+		{m, "rddp SR2\x02\x01\x02\x03\x04\x05\x06\x07\x08\x00\x12\x34\x56\x78\x9a\xbc\xdeabc", messageLen},
+	} {
+		b := tt.appendTo(nil)
+		if string(b) != tt.want {
+			t.Errorf("%q, want %q", b, tt.want)
+		}
+		if got, ok := parseMessage(b); !ok || !reflect.DeepEqual(got, tt.message) {
+			t.Errorf("%+v, %v; want %+v", got, ok, tt.message)
+		}
+		for n := range tt.least {
+			if _, ok := parseMessage(b[:n]); ok {
+				t.Errorf("%d bytes are a message", n)
+			}
 		}
 	}
 }
@@ -39,6 +50,7 @@ func TestMessage(t *testing.T) {
 func FuzzParseMessage(f *testing.F) {
 	f.Add((&message{kind: question, private: []byte("who?")}).appendTo(nil))
 	f.Add((&message{kind: no, private: make([]byte, 256)}).appendTo(nil))
+	f.Add((&message{kind: question, from: 1, to: 2}).appendTo(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, ok := parseMessage(b)
 		if !ok {
@@ -206,7 +218,7 @@ func TestListenerGone(t *testing.T) {
 		q.want(1, says)
 		q.decide(b, says)
 		q.want(2, says)
-		p, _, err := reserve(at, true, false)
+		p, err := claim(datagramNumbers, at, false, false)
 		if err != nil {
 			t.Errorf("the port after the last answer: %v", err)
 		}
@@ -233,7 +245,7 @@ func TestPortAfterQuestion(t *testing.T) {
 		}
 		at := i.src
 		i.destroy()
-		p, _, err := reserve(at, true, false)
+		p, err := claim(datagramNumbers, at, false, false)
 		if err != nil {
 			t.Fatal(err)
 		}

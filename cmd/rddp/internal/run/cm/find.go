@@ -56,7 +56,7 @@ func parseWhere(b []byte) (number uint16, ok bool) {
 func (i *id) answerWhere(number uint16) []byte {
 	i.cm.mu.Lock()
 	defer i.cm.mu.Unlock()
-	if i.ports() == numbers && i.state == listening && i.src.Port() == number {
+	if i.ports() == connectionNumbers && i.state == listening && i.src.Port() == number {
 		return []byte(here)
 	}
 	return nil
@@ -65,9 +65,9 @@ func (i *id) answerWhere(number uint16) []byte {
 const (
 	// askTime is the time that a device has to answer a question.
 	askTime = 5 * time.Second
-	// tcpPortTime is the time that the program has to answer that listens at the TCP port of a
-	// number. What listens there may also be no RDMA program, and never answer.
-	tcpPortTime = 10 * time.Second
+	// olderTime is the time that the program has to answer that listens at the port of TCP or UDP
+	// with the number. What listens there may also be no RDMA program, and never answer.
+	olderTime = 10 * time.Second
 )
 
 var errNoListener = errors.New("no program listens with rdma_cm at this port")
@@ -91,7 +91,7 @@ func (m *CM) reach(ctx context.Context, src, dst netip.AddrPort, cfg *conn.Confi
 		return m.dev.Dial(ctx, dialer, place.String(), cfg, private)
 	}
 	older := *cfg
-	older.StartupTimeout = tcpPortTime
+	older.StartupTimeout = olderTime
 	c, err := m.dev.Dial(ctx, dialer, dst.String(), &older, private)
 	if err != nil && !isAnswer(err) {
 		return nil, fmt.Errorf("%w: %w", errNoListener, err)

@@ -68,14 +68,17 @@ func (i *id) listenConnections() syscall.Errno {
 	if i.ports() == tcpPorts {
 		i.listener, err = i.port.listen(i.cm.dev, i.backlog, cfg)
 	} else {
-		i.listener, err = i.listenAt(cfg)
+		err = i.listenAt(func(p *port) (err error) {
+			i.listener, err = p.listen(i.cm.dev, i.backlog, cfg)
+			return err
+		})
 	}
 	if err != nil {
 		return errnoOf(err, syscall.EADDRINUSE)
 	}
 	i.become(listening)
 	go i.serve(i.listener)
-	if i.ports() == numbers {
+	if i.ports() == connectionNumbers {
 		if i.memory = i.cm.dev.ListenNear(softrnic.Services, i.src, i.afOnly, cfg); i.memory != nil {
 			go i.serve(i.memory)
 		}
@@ -108,7 +111,7 @@ func (i *id) receive(c *conn.Conn) {
 	src, dst := addrPort(c.LocalAddr()), addrPort(c.RemoteAddr())
 	param := peerParam(r.AllData, r.IRD, r.ORD) // the peer's program may use rddp too
 	number := i.number()
-	if i.ports() == numbers { // TCP's port is a place
+	if i.ports() == connectionNumbers { // TCP's port is a place
 		src = netip.AddrPortFrom(src.Addr(), number)
 	}
 	var peer proposal

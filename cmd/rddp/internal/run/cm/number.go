@@ -11,29 +11,28 @@ import (
 	"os"
 	"strings"
 	"syscall"
-
-	"github.com/rddp/rddp/internal/conn"
 )
 
-// This file implements the port numbers of the joined device. As on InfiniBand and RoCE they are
-// not TCP's: a program can listen with rdma_cm and with TCP at the same number, and so can two
-// programs. An RNIC has TCP's numbers: see port.go.
+// This file implements the port numbers of the joined device, of connections and of datagrams. As
+// on InfiniBand and RoCE they are not those of TCP and UDP: a program can listen with rdma_cm and
+// with TCP at the same number, and so can two programs. An RNIC has TCP's numbers: see port.go.
 //
 // A number is claimed by the name of an abstract Unix socket, which contains the number and the
 // address of the id. All users of a network namespace see these names, and the kernel removes a
 // name with its process. So the rules for two ids with the same number also hold for two programs.
 //
 // A peer on another host knows only the number. A listener has the first free one of eight TCP
-// ports, its places, which follow from the number. See find.go for how a peer finds out which one.
+// ports (of UDP, for datagrams), its places, which follow from the number. See find.go and
+// datagram.go for how a peer finds out which one.
 
-// The places of all numbers are the last 4096 TCP ports. By default, Linux uses none of them as the
+// The places of all numbers are the last 4096 ports. By default, Linux uses none of them as the
 // port of an outgoing connection.
 const (
 	firstPlace = 0xf000
 	placeMask  = 0x0fff
 )
 
-// Places returns the TCP ports at which a listener with a number may be, in order. Numbers with the
+// Places returns the ports at which a listener with a number may be, in order. Numbers with the
 // same first place differ in the others.
 func Places(number uint16) (ports [8]uint16) {
 	step := number>>12<<1 | 1 // odd, so all ports differ
@@ -71,7 +70,7 @@ func (i *id) claimAny(a netip.Addr) (p *port, at netip.AddrPort, err error) {
 	const attempts = 100
 	for range attempts {
 		at = netip.AddrPortFrom(a, i.freeNumber())
-		p, err = claim(at, i.afOnly, i.reuse)
+		p, err = claim(i.ports(), at, i.afOnly, i.reuse)
 		if e := errnoOf(err, 0); e != syscall.EADDRINUSE && e != syscall.EADDRNOTAVAIL {
 			break
 		}
@@ -102,7 +101,12 @@ func (h holder) conflict(other holder) syscall.Errno {
 }
 
 // claimPrefix returns the beginning of the names of all claims of a number.
-func claimPrefix(number uint16) string { return fmt.Sprintf("@rddp-claim-tcp-%d-", number) }
+func claimPrefix(s portSpace, number uint16) string {
+	if s == datagramNumbers {
+		return fmt.Sprintf("@rddp-claim-udp-%d-", number)
+	}
+	return fmt.Sprintf("@rddp-claim-tcp-%d-", number)
+}
 
 // The last part of the name of a claim.
 const (
@@ -111,8 +115,8 @@ const (
 )
 
 // claimName returns the name of h's claim.
-func (h holder) claimName(number uint16, reuse bool) string {
-	n := claimPrefix(number) + h.addr.String() + "-"
+func (h holder) claimName(s portSpace, number uint16, reuse bool) string {
+	n := claimPrefix(s, number) + h.addr.String() + "-"
 	if h.only {
 		n += onlyOne
 	}
@@ -122,17 +126,16 @@ func (h holder) claimName(number uint16, reuse bool) string {
 	return n
 }
 
-// parseClaim parses the name of a claim of a number.
-func parseClaim(name string, number uint16) (h holder, reuse, ok bool) {
-	rest, ours := strings.CutPrefix(name, claimPrefix(number))
-	address, rest, found := strings.Cut(rest, "-")
+// parseClaim parses the name of a claim, without its prefix.
+func parseClaim(name string) (h holder, reuse, ok bool) {
+	address, rest, found := strings.Cut(name, "-")
 	h.addr, _ = netip.ParseAddr(address)
 	_, h.only = strings.CutPrefix(rest, onlyOne)
-	return h, strings.Contains(rest, oneOfAny), ours && found && h.addr.IsValid()
+	return h, strings.Contains(rest, oneOfAny), found && h.addr.IsValid()
 }
 
 // claim claims the number of a for an address. Two claims with reuse do not exclude each other.
-func claim(a netip.AddrPort, only, reuse bool) (*port, error) {
+func claim(s portSpace, a netip.AddrPort, only, reuse bool) (*port, error) {
 	if err := mayClaim(a.Port()); err != nil {
 		return nil, err
 	}
@@ -141,9 +144,9 @@ func claim(a netip.AddrPort, only, reuse bool) (*port, error) {
 		return nil, err
 	}
 	me := holder{a.Addr(), only}
-	p := &port{os.NewFile(uintptr(fd), me.claimName(a.Port(), reuse))}
+	p := &port{os.NewFile(uintptr(fd), me.claimName(s, a.Port(), reuse))}
 	if err = syscall.Bind(fd, &syscall.SockaddrUnix{Name: p.file.Name()}); err == nil {
-		err = p.othersClaim(a.Port(), me, reuse)
+		err = p.othersClaim(claimPrefix(s, a.Port()), me, reuse)
 	} else if err == syscall.EADDRINUSE {
 		err = me.conflict(me)
 	}
@@ -174,20 +177,20 @@ func mayClaim(number uint16) error {
 // namesFile lists the Unix sockets of the network namespace.
 const namesFile = "/proc/self/net/unix"
 
-// othersClaim returns an error if another claim of the number, by any program, excludes p, which is
-// the claim of me.
-func (p *port) othersClaim(number uint16, me holder, reuse bool) error {
+// othersClaim returns an error if another claim whose name begins with prefix, by any program,
+// excludes p, which is the claim of me.
+func (p *port) othersClaim(prefix string, me holder, reuse bool) error {
 	f, err := os.Open(namesFile)
 	if err != nil {
 		return nil // the most frequent conflict is that of two equal names
 	}
 	defer f.Close()
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		at := strings.Index(lines.Text(), claimPrefix(number))
+		at := strings.Index(lines.Text(), prefix)
 		if at < 0 || lines.Text()[at:] == p.file.Name() {
 			continue
 		}
-		other, otherReuse, ok := parseClaim(lines.Text()[at:], number)
+		other, otherReuse, ok := parseClaim(lines.Text()[at+len(prefix):])
 		if ok && !(reuse && otherReuse) {
 			if e := me.conflict(other); e != 0 {
 				return e
@@ -197,28 +200,29 @@ func (p *port) othersClaim(number uint16, me holder, reuse bool) error {
 	return nil
 }
 
-// listenAt listens for peers at the first free place of i's number.
-func (i *id) listenAt(cfg *conn.Config) (l *conn.Listener, err error) {
+// listenAt opens the first free place of i's number with open, which gets the port of the place.
+func (i *id) listenAt(open func(p *port) error) error {
+	s := i.ports()
 	if i.reuse { // ids that do not listen can share the number
-		if err := i.port.othersClaim(i.src.Port(), holder{i.src.Addr(), i.afOnly}, false); err != nil {
-			return nil, err
+		if err := i.port.othersClaim(claimPrefix(s, i.src.Port()), holder{i.src.Addr(), i.afOnly}, false); err != nil {
+			return err
 		}
 	}
 	for _, place := range Places(i.src.Port()) {
-		var p *port
-		if p, _, err = reserve(netip.AddrPortFrom(i.src.Addr(), place), false, i.afOnly); err == nil {
-			l, err = p.listen(i.cm.dev, i.backlog, cfg)
+		p, at, err := reserve(netip.AddrPortFrom(i.src.Addr(), place), s == datagramNumbers, i.afOnly)
+		if err == nil {
+			err = open(p)
 			p.close()
 		}
 		if err == nil {
-			i.cm.log.Info("rdma_cm listens", "address", i.src.String(), "tcp", place)
+			i.cm.log.Info("rdma_cm listens", "address", i.src.String(), "at", at.String())
 		}
 		if errnoOf(err, 0) != syscall.EADDRINUSE {
-			return l, err
+			return err
 		}
 	}
-	i.cm.log.Warn("each TCP port at which peers look for the listener is in use", "address", i.src.String(), "tcp", Places(i.src.Port()))
-	return nil, err
+	i.cm.log.Warn("each port at which peers look for the listener is in use", "address", i.src.String(), "ports", Places(i.src.Port()))
+	return syscall.EADDRINUSE
 }
 
 // In the Request of a joined connection, the numbers of both ends follow the private data. Older

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/internal/softrnic"
@@ -123,7 +125,7 @@ func TestClaims(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer p.close()
-			second, err := claim(netip.AddrPortFrom(netip.MustParseAddr(tt.then), at.Port()), tt.thenOnly, tt.reuse)
+			second, err := claim(connectionNumbers, netip.AddrPortFrom(netip.MustParseAddr(tt.then), at.Port()), tt.thenOnly, tt.reuse)
 			second.close()
 			if errnoOf(err, 0) != tt.want {
 				t.Errorf("%v, want %v", err, tt.want)
@@ -370,4 +372,68 @@ func TestAnotherNumber(t *testing.T) {
 func (p *party) setReuse() {
 	p.t.Helper()
 	p.do(ucma.SetOption, setOption(1, p.id, ucma.LevelID, ucma.OptionReuse, 4))
+}
+
+// TestNumberOfUDP: an id for datagrams listens at the number of a UDP port that another socket has,
+// and a peer finds it, also if its first place is taken.
+func TestNumberOfUDP(t *testing.T) {
+	for _, taken := range []bool{false, true} {
+		server, client := newParty(t, 1), newParty(t, 2)
+		server.space, client.space = ucma.UDP, ucma.UDP
+		var at netip.AddrPort
+		for {
+			server.newID()
+			server.bind(netip.AddrPortFrom(localhost, 0))
+			at = server.addresses().Src
+			if udpSocket(t, at.Port()) && (!taken || udpSocket(t, Places(at.Port())[0])) {
+				break
+			}
+		}
+		server.listens()
+		client.route(at)
+		asks := client.addresses()
+		client.connect(0, "hello")
+		e := server.event(ucma.ConnectRequest)
+		server.id = e.ID
+		if r := server.addresses(); r.Src != at || r.Dst != asks.Src {
+			t.Errorf("the server sees %v, the client %v", r, asks)
+		}
+		param := ucma.ConnParam{QPN: 0x1234, Valid: true}
+		server.do(ucma.Accept, (&ucma.ConnRequest{UID: 3, ID: server.id, Param: param}).AppendAccept(nil))
+		if e := client.event(ucma.Established); e.Datagram.QPN != 0x1234 {
+			t.Errorf("the answer is %+v", e.Datagram)
+		}
+	}
+}
+
+// udpSocket opens a UDP port of localhost that says nothing. It returns false if it is in use.
+func udpSocket(t *testing.T, port uint16) bool {
+	t.Helper()
+	c, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.AddrPortFrom(localhost, port)))
+	if err != nil {
+		return false
+	}
+	t.Cleanup(func() { c.Close() })
+	return true
+}
+
+// TestQuestionForAnother: a listener for datagrams takes no question that names another number.
+func TestQuestionForAnother(t *testing.T) {
+	q := newQuestioner(t)
+	m := message{kind: question, from: 1, to: q.i.src.Port() + 1}
+	control := unix.PktInfo4(&unix.Inet4Pktinfo{Spec_dst: [4]byte{127, 0, 0, 1}})
+	q.i.asked(q.i.service, &m, q.conn.LocalAddr().(*net.UDPAddr).AddrPort(), control)
+	if ok, _ := q.i.ch.Take(func(*ucma.Event) syscall.Errno { return 0 }); ok {
+		t.Error("the program hears of it")
+	}
+}
+
+// TestNumbersOfSpaces: the numbers of connections and of datagrams are two sets.
+func TestNumbersOfSpaces(t *testing.T) {
+	p := newParty(t, 1)
+	at := p.listen()
+	p.space = ucma.UDP
+	p.newID()
+	p.bind(at)
+	p.listens()
 }

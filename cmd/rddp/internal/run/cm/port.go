@@ -90,18 +90,6 @@ func (p *port) listen(dev *softrnic.Device, backlog int, cfg *conn.Config) (*con
 	return conn.NewListener(dev.Listener(l), cfg), nil
 }
 
-// connect returns a UDP socket at p that exchanges datagrams only with dst.
-func (p *port) connect(dst netip.AddrPort) (*net.UDPConn, error) {
-	if err := syscall.Connect(int(p.file.Fd()), sockaddr(dst)); err != nil {
-		return nil, err
-	}
-	c, err := net.FileConn(p.file)
-	if err != nil {
-		return nil, err
-	}
-	return c.(*net.UDPConn), nil
-}
-
 // datagrams returns a UDP socket at p that reports the destination address of each datagram.
 func (p *port) datagrams() (*net.UDPConn, error) {
 	c, err := net.FilePacketConn(p.file)

@@ -4,6 +4,7 @@ package cm
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"net/netip"
@@ -71,6 +72,8 @@ type party struct {
 	qp  uint32
 	qpn uint32
 	uid uint64
+	// of new ids; 0 means TCP
+	space ucma.PortSpace
 }
 
 func newParty(t *testing.T, uid uint64) *party { return newPartyOf(t, uid, softrnic.Frames) }
@@ -172,7 +175,7 @@ func (p *party) event(want ucma.EventType) (got ucma.Event) {
 
 // newID makes the id of p.
 func (p *party) newID() {
-	in := ucma.IDRequest{UID: p.uid, PortSpace: ucma.TCP, QPType: uint8(uverbs.RC)}
+	in := ucma.IDRequest{UID: p.uid, PortSpace: cmp.Or(p.space, ucma.TCP), QPType: uint8(uverbs.RC)}
 	p.id = binary.LittleEndian.Uint32(p.do(ucma.CreateID, in.AppendTo(nil)))
 }
 
