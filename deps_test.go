@@ -95,7 +95,7 @@ var mayImport = map[string][]string{
 	"internal/conn/bytestream":          {"rdmap", "internal/conn/bufpool"},
 
 	// The RNIC of rddp run. It knows neither how commands come nor whose memory it is.
-	"internal/softrnic":       {"internal/accept", "internal/retry", "ddp", "internal/conn", "internal/conn/counters", "rdmap", "toe", "internal/softrnic/fault", "internal/softrnic/shm", "internal/softrnic/user", "mpa", "internal/rdmaabi/ring", "internal/rdmaabi/uverbs"},
+	"internal/softrnic":       {"internal/panics", "internal/accept", "internal/retry", "ddp", "internal/conn", "internal/conn/counters", "rdmap", "toe", "internal/softrnic/fault", "internal/softrnic/shm", "internal/softrnic/user", "mpa", "internal/rdmaabi/ring", "internal/rdmaabi/uverbs"},
 	"internal/softrnic/fault": {"toe", "toe/badlink", "toe/kernel", "toe/netconn", "internal/rdmaabi/uverbs"},
 	"internal/softrnic/shm":   {"internal/retry", "toe", "toe/kernel", "internal/softrnic/user"},
 	"internal/softrnic/user":  {},

@@ -3,6 +3,12 @@ package mutations
 // How the device of rddp run judges work requests, memory and frames, how it reaches memory, and
 // the faults to order.
 var runDeviceFaults = []Fault{
+	{Name: "a bug of the RNIC that the program does not hear of", File: "internal/softrnic/panic.go",
+		Old: "q.raise(life, uverbs.EventQPFatal)", New: "_ = life",
+		Package: "internal/softrnic", Tests: "^TestPanic$"},
+	{Name: "a bug of the RNIC that leaves the queue pair as it is", File: "internal/softrnic/panic.go",
+		Old: "q.fail(nil, uverbs.FatalErr, \"a bug of the device\")", New: "uint64(1)",
+		Package: "internal/softrnic", Tests: "^TestPanic$"},
 	{Name: "a receive that is filled when the link fails is forgotten", File: "internal/softrnic/ending.go",
 		Old: "linkFails = []step{stepFlushReceive", New: "linkFails = []step{stepDropReceive",
 		Package: "internal/softrnic", Tests: "^TestSchedules$"},

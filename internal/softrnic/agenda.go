@@ -126,6 +126,7 @@ func (q *queuePair) rang() {
 		l.notReadyLocked() // +checklocksignore: the link's queue pair is locked
 	}
 	q.mu.Unlock()
+	defer q.recovers()
 	for k, do := range alarmed {
 		if do != nil && due>>k&1 != 0 {
 			do(q, l, life)

@@ -144,7 +144,7 @@ func (p *Pair) Start(c *conn.Conn, w Wire, initiator bool, peer uint32, attrs *u
 	if err != nil {
 		return err
 	}
-	kind := linkJoined
+	kind := linkByAttributes
 	switch {
 	case w == Plain:
 		kind = linkPlain

@@ -86,7 +86,7 @@ func TestManagedRefuses(t *testing.T) {
 	q.mu.Lock()
 	life := q.life.number
 	q.mu.Unlock()
-	l := q.newLink(pairOfConns(t), 0, linkJoined)
+	l := q.newLink(pairOfConns(t), 0, linkByAttributes)
 	if !l.run(q.manage(l, life, &uverbs.Attributes{})) {
 		t.Fatal("it is not connected")
 	}

@@ -193,14 +193,19 @@ func (l *link) closing(err error) closing {
 // receive reads frames until the connection ends.
 func (l *link) receive() {
 	defer l.q.ctx.dev.work.Done()
-	var err error
-	if l.kind == linkPlain {
-		err = l.receiver.runPlain()
-	} else {
-		err = l.receiver.run(l.conn)
-	}
+	err := l.read(l.conn)
 	c := l.closing(err)
 	(&end{q: l.q, l: l, err: err, steps: c.steps()}).run()
+}
+
+// read reads what comes on c until the connection ends, and returns why.
+func (l *link) read(c *conn.Conn) (err error) {
+	err = errBug
+	defer l.q.recovers()
+	if l.kind == linkPlain {
+		return l.receiver.runPlain()
+	}
+	return l.receiver.run(c)
 }
 
 // shut closes the connection. That flushes all its requests, so complete finds their Completions.

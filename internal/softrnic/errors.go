@@ -19,6 +19,7 @@ var (
 // Errors of a connection.
 var (
 	errEnded    = errors.New("softrnic: the connection of the queue pair has ended")
+	errBug      = errors.New("softrnic: a bug of the device")
 	errNotReady = errors.New("softrnic: the queue pair does not wait for this connection")
 	// errEarly is for the log: a doorbell returns no error to the program.
 	errEarly = errors.New("the program has posted work requests before RTS, where an adapter refuses them; they wait for RTS")

@@ -34,6 +34,7 @@ type chunk struct {
 func (l *link) complete() {
 	defer l.q.ctx.dev.work.Done()
 	defer close(l.drained)
+	defer l.q.recovers()
 	var done [64]rdmap.Completion
 	for {
 		n, err := l.conn.WaitCompletions(l.ctx, done[:])

@@ -157,7 +157,7 @@ func (q *queuePair) giveUp(c *conn.Conn) {
 // start makes c the connection of q, and starts the goroutines of the link. It returns false if q
 // is not waiting for it any more. life is that of q when the connection was begun.
 func (q *queuePair) start(c *conn.Conn, peer uint32, life uint64) bool {
-	return q.startLink(q.newLink(c, peer, linkJoined), life)
+	return q.startLink(q.newLink(c, peer, linkByAttributes), life)
 }
 
 // startLink is start with a link that newLink has returned.

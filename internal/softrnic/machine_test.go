@@ -11,7 +11,7 @@ import (
 )
 
 // linkKinds are the kinds of link that the tests try.
-var linkKinds = [...]linkKind{linkJoined, linkSelf, linkManaged, linkPlain}
+var linkKinds = [...]linkKind{linkByAttributes, linkSelf, linkManaged, linkPlain}
 
 // newEnds returns two queue pairs that are joined, or twice the same one, joined with itself.
 func newEnds(k linkKind) [2]*testEnd {

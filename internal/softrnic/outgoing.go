@@ -65,9 +65,9 @@ func (f *flight) isDone(acked uint32) bool {
 type linkKind uint8
 
 const (
-	linkJoined  linkKind = iota // by the attributes that the programs have set; it carries frames
-	linkSelf                    // by its attributes, with itself; it carries frames
-	linkManaged                 // by a connection manager; it carries frames
+	linkByAttributes linkKind = iota // by the attributes that the programs have set; it carries frames
+	linkSelf                         // by its attributes, with itself; it carries frames
+	linkManaged                      // by a connection manager; it carries frames
 	// by a connection manager, without frames: a flight ends with the Completions of its pieces
 	linkPlain
 )

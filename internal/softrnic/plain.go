@@ -93,9 +93,7 @@ func (r *receiver) runPlain() error {
 		n, m, err := r.l.conn.ReadMessage(*b)
 		if err != nil {
 			if isTooLong(err) && r.awaitReceive() {
-				r.l.q.recvMu.Lock()
-				r.failLocked(uverbs.LocalLengthErr)
-				r.l.q.recvMu.Unlock()
+				r.fail(uverbs.LocalLengthErr)
 			}
 			return err
 		}
@@ -114,33 +112,40 @@ var plainBuffers = sync.Pool{New: func() any { b := make([]byte, chunkLen); retu
 // awaitReceive waits for a receive of the program, and makes it the one that is being filled. It
 // returns false if the link has ended, or ends because of the receive.
 func (r *receiver) awaitReceive() bool {
-	r.l.q.recvMu.Lock()
-	if !r.in.meets((*receiverHands)(r)) {
-		met := make(chan struct{})
-		r.met = met
-		r.waitLocked(lookEvery)
-		r.l.q.recvMu.Unlock()
+	if met := r.meet(); met != nil {
 		select {
 		case <-met:
 		case <-r.l.ctx.Done():
 			return false
 		}
-		r.l.q.recvMu.Lock()
 	}
+	r.l.q.recvMu.Lock()
 	defer r.l.q.recvMu.Unlock()
 	return r.in.state != inClosed
+}
+
+// meet makes the next receive the one that is being filled. If there is none, it returns a channel
+// that is closed once there is.
+func (r *receiver) meet() (met chan struct{}) {
+	r.l.q.recvMu.Lock()
+	defer r.l.q.recvMu.Unlock()
+	if r.in.meets((*receiverHands)(r)) {
+		return nil
+	}
+	met = make(chan struct{})
+	r.met = met
+	r.waitLocked(lookEvery)
+	return met
 }
 
 // plainMessage copies a message to the receive, and completes it. The first n bytes of the message
 // are in b, and the others in the connection.
 func (r *receiver) plainMessage(b []byte, n int, m *rdmap.Completion) error {
 	for left := int(m.Len); ; {
-		r.l.q.recvMu.Lock()
-		err := r.in.fills(b[:n], (*receiverHands)(r))
-		r.l.q.recvMu.Unlock()
-		if err != nil {
+		if err := r.fill(b[:n]); err != nil {
 			return err
 		}
+		var err error
 		if left -= n; left <= 0 {
 			break
 		}
@@ -164,7 +169,16 @@ func (r *receiver) plainMessage(b []byte, n int, m *rdmap.Completion) error {
 	return nil
 }
 
-// failLocked fails the receive that is being filled, which ends the link.
-//
-// +checklocks:r.l.q.recvMu
-func (r *receiver) failLocked(status uverbs.WCStatus) { r.in.fails(status, (*receiverHands)(r)) }
+// fill copies a part of a message to the receive.
+func (r *receiver) fill(b []byte) error {
+	r.l.q.recvMu.Lock()
+	defer r.l.q.recvMu.Unlock()
+	return r.in.fills(b, (*receiverHands)(r))
+}
+
+// fail fails the receive that is being filled, which ends the link.
+func (r *receiver) fail(status uverbs.WCStatus) {
+	r.l.q.recvMu.Lock()
+	defer r.l.q.recvMu.Unlock()
+	r.in.fails(status, (*receiverHands)(r))
+}

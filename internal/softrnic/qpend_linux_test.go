@@ -281,9 +281,7 @@ func TestEndBeforeTooLong(t *testing.T) {
 		t.Fatal("no receive")
 	}
 	r.close(true)
-	r.l.q.recvMu.Lock()
-	defer r.l.q.recvMu.Unlock()
-	r.failLocked(uverbs.LocalLengthErr)
+	r.fail(uverbs.LocalLengthErr)
 	a.want("the receive", 1, uverbs.FlushErr)
 	if w, ok := a.cq.Poll(); ok {
 		t.Errorf("it completes again, with %v", uverbs.WCStatus(w.Status))

@@ -131,6 +131,7 @@ func (r *receiver) waitLocked(d time.Duration) {
 
 // lookForReceives acts on the frames, or on the message, that wait, if there are receives now.
 func (r *receiver) lookForReceives() {
+	defer r.l.q.recovers() // the context's lookout calls, too
 	r.l.q.recvMu.Lock()
 	defer r.l.q.recvMu.Unlock()
 	if r.met != nil && r.in.meets((*receiverHands)(r)) {

@@ -86,7 +86,7 @@ func (q *queuePair) startUpSelf(ctx context.Context, asking, serving *conn.Conn,
 // serve reads what the queue pair sends to itself until the connection ends.
 func (l *link) serve() {
 	defer close(l.served)
-	err := l.receiver.run(l.serving)
+	err := l.read(l.serving)
 	if t := (*rdmap.TerminateError)(nil); errors.As(err, &t) && !t.Remote {
 		l.settleDebts()
 	}

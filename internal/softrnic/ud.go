@@ -214,6 +214,7 @@ func (d *Device) has(gid uverbs.GID) bool {
 // receiveDatagram gives a datagram to the oldest receive. The first 40 bytes of a receive are a
 // header that says where the datagram comes from.
 func (q *queuePair) receiveDatagram(h *datagram, payload []byte, from netip.Addr) {
+	defer q.recovers()
 	q.recvMu.Lock()
 	defer q.recvMu.Unlock()
 	q.mu.Lock()
