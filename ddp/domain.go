@@ -34,11 +34,9 @@ type Domain struct {
 // Deregister. b must have 1 to 2^32-1 bytes. Other errors come from the random source.
 //
 // The STag is 32 random bits, never 0 and unique in the Domain. The TO of the first byte is random
-// too, so neither reveals an address to the peer, with one exception: TO and address agree modulo
-//  8. So a word that is aligned for the peer is also aligned here, as Atomic Operations require (RFC
-//     7306
-//
-// §5).
+// too, so neither reveals an address to the peer, with one exception: the TO and the address have
+// the same remainder modulo 8. So a word that is aligned for the peer is also aligned here, as
+// Atomic Operations require (RFC 7306 §5).
 func (d *Domain) Register(b []byte, access Access, stream uint64) (*Region, error) {
 	if len(b) == 0 || uint64(len(b)) > maxMessageLen {
 		return nil, errRegionLength

@@ -17,15 +17,15 @@ var order = [...]any{
 	CM{},         // cm, CM.mu: the ids of a connection manager
 
 	// Of the RNIC of rddp run.
-	RNICContext{}, // device, Context.mu: the objects of a program's context, held during a command
-	RNICPairs{},   // device, Context.pairsMu: the queue pairs that a doorbell looks at
-	RNICPort{},    // device, port.mu: where the peers of a Protection Domain connect
-	RNICSend{},    // device, queuePair.sendMu: the send queue
-	RNICReceive{}, // device, queuePair.recvMu: what has come, on its way into memory, and the flush of receives
-	RNICPair{},    // device, queuePair.mu: the attributes, the connection, and the work requests that are not complete
-	RNICWindow{},  // device, memoryWindow.mu
-	RNICRegion{},  // device, memoryRegion.mu: the windows of a region
-	RNICLookout{}, // device, lookout.mu: the queues that wait for receives
+	RNICContext{}, // softrnic, Context.mu: the objects of a program's context, held during a command
+	RNICPairs{},   // softrnic, Context.pairsMu: the queue pairs that a doorbell looks at
+	RNICPort{},    // softrnic, port.mu: where the peers of a Protection Domain connect
+	RNICSend{},    // softrnic, queuePair.sendMu: the send queue
+	RNICReceive{}, // softrnic, queuePair.recvMu: what has come, on its way into memory, and the flush of receives
+	RNICPair{},    // softrnic, queuePair.mu: the attributes, the connection, and the work requests that are not complete
+	RNICWindow{},  // softrnic, memoryWindow.mu
+	RNICRegion{},  // softrnic, memoryRegion.mu: the windows of a region
+	RNICLookout{}, // softrnic, lookout.mu: the queues that wait for receives
 
 	// Of a connection.
 	Backlog{},    // extsock, backlog.mu: the connections that wait for Accept
@@ -37,7 +37,7 @@ var order = [...]any{
 	Token{},      // driver, tx.token, an atomic: the way out
 	Poster{},     // internal/conn/device, Engine.posting: what a connection on a device posts, in order
 	Device{},     // internal/conn/device, Engine.mu: a connection on a device
-	Inbox{},      // driver, inbox.mu: what has come and is not read
+	Inbox{},      // driver, lockedDelivery.mu: what has come and is not read
 	ByteStream{}, // driver, byteStream.mu: credits and what waits to be sent
 	Borrowed{},   // driver, token.mu: who waits to take a payload back, and who has set the token down
 	Life{},       // driver, life.mu: the state of a connection in DDP mode, and why it ends
@@ -90,10 +90,10 @@ var order = [...]any{
 	ShmWrite{},        // shm, Stream.writeMu: held by the writer
 	ShmHalf{},         // shm, half.mu: one direction of a connection through memory
 	FaultWay{},        // fault, way.mu: one packet after the other
-	RNICCompletions{}, // device, completionQueue.mu
-	RNICReceives{},    // device, receiveQueue.mu: the receives of a queue pair, or of many
-	RNICAsync{},       // device, Context.asyncMu: the channel of asynchronous events
-	RNICCopying{},     // device, memoryRegion.copying: held for reading while the device copies for its own program
+	RNICCompletions{}, // softrnic, completionQueue.mu
+	RNICReceives{},    // softrnic, receiveQueue.mu: the receives of a queue pair, or of many
+	RNICAsync{},       // softrnic, Context.asyncMu: the channel of asynchronous events
+	RNICCopying{},     // softrnic, memoryRegion.copying: held for reading while the device copies for its own program
 
 	// Of everything else.
 	Leaf{}, // a mutex whose holder locks no other one
