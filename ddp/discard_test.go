@@ -2,6 +2,7 @@ package ddp
 
 import (
 	"bytes"
+	"errors"
 	"runtime"
 	"testing"
 )
@@ -20,10 +21,11 @@ func (m slowMemory) WriteAt(p []byte, off int64) (int, error) {
 }
 
 // TestDiscard: a Write of a stream after Discard changes nothing and is not an error, but real
-// errors are still found. Other streams continue.
+// errors are still found. Nothing is read for its peer. Other streams continue, even one with the
+// same number, and so does the owner.
 func TestDiscard(t *testing.T) {
 	p := newPair(t)
-	other := newPairWith(t, func(c *ReceiverConfig) { c.Domain, c.Stream = p.domain, stream+1 })
+	other := newPairWith(t, func(c *ReceiverConfig) { c.Stream = NewStream(p.domain, stream+1) })
 	near := newGuarded(100)
 	r := register(t, p.domain, near.mem, RemoteWrite, 0)
 	far := &farMemory{b: bytes.Repeat([]byte{guard}, 100), bad: -1}
@@ -32,7 +34,7 @@ func TestDiscard(t *testing.T) {
 		t.Fatal(err)
 	}
 	payload := []byte("abcdef")
-	forget := p.domain.Discard(stream)
+	p.r.config.Stream.Discard()
 	for _, x := range []*Region{r, f} {
 		p.send(write(x, 0, payload), 1000)
 		p.wantMessage("a Write that is discarded")
@@ -45,21 +47,40 @@ func TestDiscard(t *testing.T) {
 	}
 	other.send(write(r, 0, payload), 1000)
 	other.wantMessage("a Write of another stream")
-	forget()
-	p.send(write(f, 0, payload), 1000)
-	p.wantMessage("a Write of a stream with the same number")
+	again := newPairWith(t, func(c *ReceiverConfig) { c.Stream = NewStream(p.domain, stream) })
+	again.send(write(f, 0, payload), 1000)
+	again.wantMessage("a Write of a stream with the same number")
 	if !bytes.HasPrefix(near.mem, payload) || !bytes.HasPrefix(far.b, payload) {
 		t.Errorf("the memory is %q and %q", near.mem, far.b)
 	}
-	p.domain.Discard(stream)
+	for _, x := range []*Region{r, f} {
+		m := Message{Tagged: true, Len: 8, Source: x, SourceTO: x.TO(), SourceStream: p.r.config.Stream}
+		p.s.Start(&m)
+		var access *AccessError
+		if p.s.Next(1000) || !errors.As(p.s.Err(), &access) || !access.Discarded || access.TO != x.TO() || access.Stream != stream {
+			t.Errorf("the Sender goes on: %v", p.s.Err())
+		}
+		if _, err := p.r.config.Stream.Update64(x, 0, func(uint64) uint64 { return 0 }); !errors.As(err, &access) || !access.Discarded {
+			t.Errorf("an atomic of the peer: %v", err)
+		}
+		if old, err := x.Update64(0, func(v uint64) uint64 { return v }); err != nil || old == 0 {
+			t.Errorf("Update64 of the owner: %#x, %v", old, err)
+		}
+	}
 	p.send(write(r, 99, payload), 1000)
 	if p.r.Deliver(p.off); p.r.Err() == nil {
 		t.Error("a Write out of bounds was accepted")
 	}
 }
 
-// TestDiscardWaits: Discard returns when no copy is in progress.
+// TestDiscardWaits: Discard returns when no copy is in progress, not even in a Region whose
+// Deregister waits for that copy.
 func TestDiscardWaits(t *testing.T) {
+	t.Run("registered", func(t *testing.T) { testDiscardWaits(t, func(*Region) {}) })
+	t.Run("Deregister has begun", func(t *testing.T) { testDiscardWaits(t, (*Region).Deregister) })
+}
+
+func testDiscardWaits(t *testing.T, meanwhile func(*Region)) {
 	p := newPair(t)
 	m := slowMemory{&farMemory{b: make([]byte, 10), bad: -1}, make(chan struct{}), make(chan struct{})}
 	r, err := p.domain.RegisterMemory(m, 0, farBase, 10, RemoteWrite, 0)
@@ -72,8 +93,12 @@ func TestDiscardWaits(t *testing.T) {
 		close(placed)
 	}()
 	<-m.begun
+	go meanwhile(r)
+	for range 10_000 {
+		runtime.Gosched()
+	}
 	go func() {
-		p.domain.Discard(stream)
+		p.r.config.Stream.Discard()
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		discards <- m.b[0] == 1

@@ -58,7 +58,7 @@
 // [Region.Deregister] has returned. A posted buffer belongs to the Queue until its Message is
 // delivered or [Queue.Flush] has returned. [Region.Window] gives a part of a Region an STag of its
 // own, which can be revoked separately. [Domain.RegisterMemory] makes a Region of memory that this
-// process cannot address. [Domain.Discard] ends what the peer of one stream writes and reads.
+// process cannot address. [Stream.Discard] ends what the peer of one stream writes and reads.
 // Deregister, Discard and Flush wait for the copy in progress. No other call in this package waits
 // for more than such a copy.
 //

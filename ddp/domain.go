@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"sync/atomic"
 
 	"github.com/rddp/rddp/internal/locks"
@@ -25,8 +27,6 @@ type Domain struct {
 	regions map[STag]*Region // +checklocks:mu
 	// RegisterMemory has been called
 	hasMemory atomic.Bool
-	// the streams whose segments change nothing: see Discard
-	discarded streamSet
 }
 
 // Register makes b a Region that grants access on the given stream. Stream 0 means every stream of
@@ -78,7 +78,8 @@ var errNoSTag = errors.New("ddp: no unused STag found: the random source repeats
 // The answer may be out of date as soon as Check returns. Code that then reads or writes the Region
 // checks again under the Region's lock.
 func (d *Domain) Check(s STag, to, n uint64, need Access, stream uint64) (*Region, error) {
-	r, _, err := d.hold(s, to, n, need, stream)
+	by := Stream{domain: d, number: stream}
+	r, _, err := by.hold(s, to, n, need)
 	if err != nil {
 		return nil, err
 	}
@@ -109,22 +110,21 @@ func (d *Domain) Invalidate(s STag, stream uint64) error {
 	return nil
 }
 
-// hold finds the Region named s and calls its hold.
-//
-// +checklocksignore: the analyzer has no form for a lock that is held only if the error is nil
-func (d *Domain) hold(s STag, to, n uint64, need Access, stream uint64) (*Region, []byte, error) {
-	r := d.lookup(s)
-	if r == nil {
-		return nil, nil, &AccessError{Code: CodeInvalidSTag, STag: s, TO: to, N: n, Need: need, Stream: stream}
-	}
-	mem, err := r.hold(to, n, need, stream)
-	return r, mem, err
-}
-
+// lookup returns the Region named s, or nil. A Region whose Deregister waits has no name.
 func (d *Domain) lookup(s STag) *Region {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return d.regions[s]
+	if r := d.regions[s]; r != nil && !r.gone.Load() {
+		return r
+	}
+	return nil
+}
+
+// all returns the Regions of d, including those whose Deregister waits.
+func (d *Domain) all() []*Region {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return slices.Collect(maps.Values(d.regions))
 }
 
 // add adds r to the table and reports whether it did. It does not if the STag is in use.

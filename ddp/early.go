@@ -120,13 +120,13 @@ func (r *Receiver) tryTagged(ulpdu []byte) (where span, placed bool) {
 	if err != nil {
 		return where, false
 	}
-	region, mem, err := r.config.Domain.hold(h.STag, h.TO, uint64(len(payload)), need, r.config.Stream)
+	region, mem, err := r.config.Stream.hold(h.STag, h.TO, uint64(len(payload)), need)
 	if err != nil {
 		return where, false
 	}
 	defer region.mu.RUnlock() // +checklocksforce: hold has locked it
 	where = region.span(h.TO, uint64(len(payload)))
-	if region.memory != nil || r.earlySpans.overlap(where) || r.config.Domain.Discards(r.config.Stream) {
+	if region.memory != nil || r.earlySpans.overlap(where) {
 		return where, false
 	}
 	region.put(mem, payload)

@@ -111,6 +111,8 @@ type AccessError struct {
 	// Memory is the error of the memory that was given to RegisterMemory, if that memory refused
 	// the access. Denied is then true.
 	Memory error
+	// Discarded means that nothing is wrong but Stream.Discard has been called. Code is then 0x100.
+	Discarded bool
 
 	STag   STag
 	TO     uint64
@@ -122,14 +124,25 @@ type AccessError struct {
 // Error returns a text that names the check that failed and the access.
 func (e *AccessError) Error() string {
 	what := e.Code.String()
-	if e.Denied {
+	switch {
+	case e.Denied:
 		what = "access rights violation"
+	case e.Discarded:
+		what = "the owner discards the stream"
 	}
 	s := fmt.Sprintf("ddp: %s: STag %v, TO 0x%X, %d bytes, stream %d, for %v", what, e.STag, e.TO, e.N, e.Stream, e.Need)
 	if e.Memory != nil {
 		s += ": " + e.Memory.Error()
 	}
 	return s
+}
+
+// unlessDiscarded returns the error of hold, and nil if nothing is wrong with the access.
+func unlessDiscarded(err error) error {
+	if e, ok := err.(*AccessError); ok && e.Discarded { //nolint:errorlint // made in this package, not wrapped
+		return nil
+	}
+	return err
 }
 
 // Unwrap returns the error of the memory, or nil.

@@ -23,7 +23,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	receiver := ddp.NewReceiver(ddp.ReceiverConfig{Domain: domain, Stream: 1, Queues: [4]*ddp.Queue{ddp.QNSend: queue}})
+	receiver := ddp.NewReceiver(ddp.ReceiverConfig{Stream: ddp.NewStream(domain, 1), Queues: [4]*ddp.Queue{ddp.QNSend: queue}})
 
 	// The Data Source has learned STag and TO in some other way.
 	messages := []ddp.Message{

@@ -34,7 +34,7 @@ func newPairWith(t testing.TB, change func(*ReceiverConfig)) *pair {
 	for qn := range p.queues {
 		p.queues[qn] = NewQueue(64, 0)
 	}
-	c := ReceiverConfig{Domain: p.domain, Stream: stream, Queues: p.queues}
+	c := ReceiverConfig{Stream: NewStream(p.domain, stream), Queues: p.queues}
 	change(&c)
 	p.r = NewReceiver(c)
 	return p

@@ -103,7 +103,7 @@ func (r *Region) update(to uint64, f func(uint64) uint64) (old uint64, err error
 // lost returns the error of an access that far memory has refused. To the peer it is an access that
 // the Region does not allow: the owner of the memory has taken it back, or has protected it.
 func (r *Region) lost(to, n uint64, err error) error {
-	e := r.refuse(CodeInvalidSTag, to, n, 0, r.stream)
+	e := r.refuse(CodeInvalidSTag, to, n, 0, nil)
 	e.Denied, e.Memory = true, err
 	return e
 }

@@ -24,12 +24,12 @@ type Message struct {
 	// For a Sender. If Source is nil, the payload is the first Len bytes of the gather list
 	// Payload, and the caller must not change them until they are sent. Otherwise the payload is
 	// the Len bytes of Source from TO SourceTO on. Those bytes may change at any time, and the
-	// Sender reads them segment by segment, until Source is gone or Domain.Discard is called for
-	// SourceStream, which is the stream of the peer that gets them.
+	// Sender reads them segment by segment, until Source is gone or Discard of SourceStream is
+	// called. That is the stream of the peer that gets them, or nil if there is none to ask.
 	Payload      [][]byte
 	Source       *Region
 	SourceTO     uint64
-	SourceStream uint64
+	SourceStream *Stream
 
 	// ID is any number for a Sender, which does not look at it.
 	ID uint64

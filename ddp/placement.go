@@ -70,16 +70,13 @@ func (r *Receiver) putTagged(s *segment, h TaggedHeader, need Access) error {
 	// same memory again and again. DDP has no error number for that. Bounds fits best: it is the
 	// message that is out of range.
 	if uint64(r.tagged.Len)+s.n() > maxMessageLen {
-		return &AccessError{Code: CodeBounds, STag: h.STag, TO: h.TO, N: s.n(), Need: need, Stream: r.config.Stream}
+		return &AccessError{Code: CodeBounds, STag: h.STag, TO: h.TO, N: s.n(), Need: need, Stream: r.config.Stream.number}
 	}
-	region, mem, err := r.config.Domain.hold(h.STag, h.TO, s.n(), need, r.config.Stream)
+	region, mem, err := r.config.Stream.hold(h.STag, h.TO, s.n(), need)
 	if err != nil {
-		return err
+		return unlessDiscarded(err)
 	}
 	defer region.mu.RUnlock() // +checklocksforce: hold has locked it; the copy may panic
-	if r.config.Domain.Discards(r.config.Stream) {
-		return nil
-	}
 	if s.payload != nil && region.memory != nil {
 		return region.store(s.payload, h.TO)
 	}

@@ -7,10 +7,8 @@ import (
 
 // A ReceiverConfig describes what an inbound stream may reach.
 type ReceiverConfig struct {
-	// Domain holds the Regions, and Stream is the number of the stream in Domain. A nil Domain
-	// means that there are no Regions.
-	Domain *Domain
-	Stream uint64
+	// Stream says which Regions the stream may reach. A nil Stream means none.
+	Stream *Stream
 
 	// Queues holds the Untagged Buffers by QN. A nil Queue means that the QN is not valid on the
 	// stream.
@@ -83,8 +81,8 @@ func (s *segment) n() uint64 { return uint64(s.length - len(s.header)) }
 
 // NewReceiver returns a Receiver for a new stream. The first MSN of each queue is 1.
 func NewReceiver(c ReceiverConfig) *Receiver {
-	if c.Domain == nil {
-		c.Domain = new(Domain)
+	if c.Stream == nil {
+		c.Stream = NewStream(new(Domain), 0)
 	}
 	if c.Admit == nil {
 		c.Admit = func(bool, uint8, QN) (Access, error) { return RemoteWrite, nil }
@@ -116,14 +114,11 @@ func (r *Receiver) Destination(ulpdu []byte) []byte {
 	if err != nil {
 		return nil
 	}
-	region, mem, err := r.config.Domain.hold(h.STag, h.TO, uint64(len(payload)), need, r.config.Stream)
+	region, mem, err := r.config.Stream.hold(h.STag, h.TO, uint64(len(payload)), need)
 	if err != nil {
 		return nil
 	}
 	defer region.mu.RUnlock() // +checklocksforce: hold has locked it
-	if r.config.Domain.Discards(r.config.Stream) {
-		return nil
-	}
 	return mem
 }
 

@@ -129,7 +129,7 @@ func TestReceiverRsvdULPChanges(t *testing.T) {
 	w, u := write(r, 0, payload), send(payload)
 	for _, m := range []Message{w, u} {
 		p := newPair(t)
-		p.r.config.Domain, p.r.config.Queues = r.domain, [NumQueues]*Queue{NewQueue(1, 0)}
+		p.r.config.Stream, p.r.config.Queues = NewStream(r.domain, stream), [NumQueues]*Queue{NewQueue(1, 0)}
 		p.queues = p.r.config.Queues
 		g := p.post(0, 100, 0)
 		segments := cut(&p.s, &m, 30)

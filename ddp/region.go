@@ -3,6 +3,7 @@ package ddp
 import (
 	"math/bits"
 	"strings"
+	"sync/atomic"
 
 	"github.com/rddp/rddp/ddp/internal/place"
 	"github.com/rddp/rddp/internal/locks"
@@ -57,8 +58,9 @@ type Region struct {
 	// Redirect take mu for writing, so they wait for these copies.
 	mu sharedRWMutex
 	// nil means that the Region discards bytes that arrive, or that the field memory has its memory
-	mem  []byte // +checklocks:mu
-	gone bool   // +checklocks:mu
+	mem []byte // +checklocks:mu
+	// Deregister has begun: no copy begins
+	gone atomic.Bool
 
 	memory far // nil if the memory is mem
 
@@ -88,14 +90,19 @@ func (r *Region) Deregister() {
 	if r.domain == nil {
 		return
 	}
-	r.domain.remove(r.stag, r)
-	r.mu.Lock()
-	r.gone = true
-	r.mu.Unlock()
+	r.gone.Store(true)
+	r.awaitCopies()
+	r.domain.remove(r.stag, r) // only now, because Discard of a stream waits for these copies, too
 	r.windows.deregister()
 	if r.of != nil {
 		r.of.windows.remove(r)
 	}
+}
+
+// awaitCopies waits until the copies into and out of r that are in progress are over.
+func (r *Region) awaitCopies() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 }
 
 // Redirect moves r and the windows of r to other memory. to must be as long as r. Redirect copies
@@ -176,7 +183,11 @@ func part(b []byte, off, n int) []byte { return b[off : off+n : off+n] }
 // The error is an [*AccessError] or, if the word's address in memory is not a multiple of 8,
 // [ErrMisaligned]. Update64 does not look at rights and stream: see [Domain.Check].
 func (r *Region) Update64(off int, f func(uint64) uint64) (old uint64, err error) {
-	mem, err := r.hold(r.base+uint64(off), 8, 0, r.stream)
+	return r.update64(off, f, nil)
+}
+
+func (r *Region) update64(off int, f func(uint64) uint64, s *Stream) (old uint64, err error) {
+	mem, err := r.hold(r.base+uint64(off), 8, 0, s)
 	if err != nil {
 		return 0, err
 	}
@@ -190,15 +201,15 @@ func (r *Region) Update64(off int, f func(uint64) uint64) (old uint64, err error
 // hold returns the n bytes at TO to and keeps them registered. If the error is nil, r.mu is held
 // for reading and the caller must unlock it. If the Region discards what arrives, or if it is over
 // far memory, hold returns nil bytes. Only hold and judgeLocked decide whether memory may be
-// accessed. An error is an *AccessError.
+// accessed. s is nil if the owner of the Region accesses it. An error is an *AccessError.
 //
 // The order of the checks is: valid, associated with the stream, right granted, no wrap, inside the
-// bounds.
+// bounds, not discarded.
 //
 // +checklocksignore: the analyzer has no form for a lock that is held only if the error is nil
-func (r *Region) hold(to, n uint64, need Access, stream uint64) ([]byte, error) {
+func (r *Region) hold(to, n uint64, need Access, s *Stream) ([]byte, error) {
 	r.mu.RLock()
-	if err := r.judgeLocked(to, n, need, stream); err != nil {
+	if err := r.judgeLocked(to, n, need, s); err != nil {
 		r.mu.RUnlock()
 		return nil, err
 	}
@@ -219,17 +230,17 @@ func (r *Region) put(mem, payload []byte) {
 // judgeLocked returns the error of an access that is not allowed, and nil for an access that is.
 //
 // +checklocksread:r.mu
-func (r *Region) judgeLocked(to, n uint64, need Access, stream uint64) *AccessError {
+func (r *Region) judgeLocked(to, n uint64, need Access, s *Stream) *AccessError {
 	// "The STag is valid for this stream." (RFC 5041 §7.1)
-	if r.gone {
-		return r.refuse(CodeInvalidSTag, to, n, need, stream)
+	if r.gone.Load() {
+		return r.refuse(CodeInvalidSTag, to, n, need, s)
 	}
-	if r.stream != 0 && r.stream != stream {
-		return r.refuse(CodeNotAssociated, to, n, need, stream)
+	if s != nil && r.stream != 0 && r.stream != s.number {
+		return r.refuse(CodeNotAssociated, to, n, need, s)
 	}
 	// "The STag has an associated buffer that allows Placement of the payload." (RFC 5041 §7.1)
 	if r.access&need != need {
-		err := r.refuse(CodeInvalidSTag, to, n, need, stream)
+		err := r.refuse(CodeInvalidSTag, to, n, need, s)
 		err.Denied = true
 		return err
 	}
@@ -238,18 +249,28 @@ func (r *Region) judgeLocked(to, n uint64, need Access, stream uint64) *AccessEr
 	// wraps is always out of bounds, too.
 	end, carry := bits.Add64(to, n, 0)
 	if carry != 0 {
-		return r.refuse(CodeTOWrap, to, n, need, stream)
+		return r.refuse(CodeTOWrap, to, n, need, s)
 	}
 	// "The TO falls in the range of legal offsets registered for the STag." and "The sum of the DDP
 	// Segment payload length and the TO falls in the range of legal offsets registered for the
 	// STag." (RFC 5041 §7.1) The sum of base and length can't wrap.
 	if to < r.base || end > r.base+uint64(r.size) {
-		return r.refuse(CodeBounds, to, n, need, stream)
+		return r.refuse(CodeBounds, to, n, need, s)
+	}
+	// This check is the last one, so the peer's errors are found as before.
+	if s != nil && s.Discards() {
+		err := r.refuse(CodeInvalidSTag, to, n, need, s)
+		err.Discarded = true
+		return err
 	}
 	return nil
 }
 
 // refuse returns an error about an access to r.
-func (r *Region) refuse(c Code, to, n uint64, need Access, stream uint64) *AccessError {
+func (r *Region) refuse(c Code, to, n uint64, need Access, s *Stream) *AccessError {
+	stream := r.stream
+	if s != nil {
+		stream = s.number
+	}
 	return &AccessError{Code: c, STag: r.stag, TO: to, N: n, Need: need, Stream: stream}
 }

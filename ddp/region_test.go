@@ -102,7 +102,7 @@ func TestRFC5041_8_3_1_NoChangeAfterRevocation(t *testing.T) {
 					if revoked.Load() {
 						left--
 					}
-					p := &pair{TB: t, r: NewReceiver(ReceiverConfig{Domain: domain, Stream: 1})}
+					p := &pair{TB: t, r: NewReceiver(ReceiverConfig{Stream: NewStream(domain, 1)})}
 					for range 10 {
 						p.send(m, 300)
 					}

@@ -69,7 +69,7 @@ func TestRevokeRaces(t *testing.T) {
 	var wg sync.WaitGroup
 	placers := make([]*placer, 4)
 	for i := range placers {
-		p := &placer{pair: newPairWith(t, func(c *ReceiverConfig) { c.Domain = domain })}
+		p := &placer{pair: newPairWith(t, func(c *ReceiverConfig) { c.Stream = NewStream(domain, stream) })}
 		placers[i] = p
 		wg.Add(1)
 		go func() {

@@ -36,7 +36,7 @@ func TestRFC5042_2_2_5_Scopes(t *testing.T) {
 			r := register(t, mine, g.mem, all, tt.scope)
 			ulpdu := tagged(TaggedHeader{Last: true, STag: r.STag(), TO: r.TO()}, 8)
 			receiver := func() *Receiver {
-				return NewReceiver(ReceiverConfig{Domain: tt.domain, Stream: tt.stream, Queues: [NumQueues]*Queue{NewQueue(1, 0)}})
+				return NewReceiver(ReceiverConfig{Stream: NewStream(tt.domain, tt.stream), Queues: [NumQueues]*Queue{NewQueue(1, 0)}})
 			}
 			rx := receiver()
 			rx.Place(0, bytes.Clone(ulpdu))
@@ -132,10 +132,10 @@ func TestRFC5042_6_2_2_FoundBeforeRevoked(t *testing.T) {
 	}
 	r.Deregister()
 	for _, need := range []Access{RemoteRead, RemoteWrite, RemoteAtomic, 0} {
-		_, err := r.hold(r.TO(), 8, need, stream)
+		_, err := r.hold(r.TO(), 8, need, NewStream(r.domain, stream))
 		refused("the Region", err)
 	}
-	_, err = w.hold(w.TO(), 8, RemoteWrite, stream)
+	_, err = w.hold(w.TO(), 8, RemoteWrite, NewStream(w.domain, stream))
 	refused("its window", err)
 	_, err = r.Update64(0, func(v uint64) uint64 { return v + 1 })
 	refused("an atomic", err)

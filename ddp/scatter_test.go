@@ -64,7 +64,7 @@ func TestRedirect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rx := NewReceiver(ReceiverConfig{Domain: d, Stream: 1})
+	rx := NewReceiver(ReceiverConfig{Stream: NewStream(d, 1)})
 	write := func(off uint64, p string) {
 		rx.Place(off, append(TaggedHeader{Last: true, STag: r.STag(), TO: r.TO() + off}.AppendTo(nil), p...))
 		if !rx.Deliver(off + 1) {
@@ -113,7 +113,7 @@ func TestRedirectWaitsForWindows(t *testing.T) {
 	d := new(Domain)
 	r := register(t, d, make([]byte, 16), RemoteWrite, stream)
 	w := window(t, window(t, r, 4, 12, RemoteWrite), 4, 4, RemoteWrite)
-	_, mem, err := d.hold(w.STag(), w.TO(), 4, RemoteWrite, stream) // a placement, between its check and its end
+	_, mem, err := NewStream(d, stream).hold(w.STag(), w.TO(), 4, RemoteWrite) // a placement, between its check and its end
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,8 +67,8 @@ func (s *Sender) Start(m *Message) {
 
 // Next cuts the next Segment, whose header and payload together have at most mulpdu bytes. mulpdu
 // may change from call to call. It must have room for a header and one byte. Next returns false
-// after the last Segment, and also when the Message's source Region is gone, or its stream is
-// discarded. In that case Err returns an error.
+// after the last Segment, and also when the Message's source Region is gone, or its SourceStream
+// discards. In that case Err returns an error.
 func (s *Sender) Next(mulpdu int) bool {
 	s.Release()
 	m := s.m
@@ -154,17 +154,12 @@ func (s *Sender) cut(n uint64) bool {
 		if n == 0 {
 			return true
 		}
-		mem, err := m.Source.hold(m.SourceTO+s.done, n, 0, m.Source.stream)
+		mem, err := m.Source.hold(m.SourceTO+s.done, n, 0, m.SourceStream)
 		if err != nil {
 			s.err = err
 			return false
 		}
 		s.held = m.Source
-		if m.Source.domain.Discards(m.SourceStream) {
-			s.err = m.Source.refuse(CodeInvalidSTag, m.SourceTO+s.done, n, 0, m.SourceStream)
-			s.Release()
-			return false
-		}
 		if m.Source.memory != nil {
 			if s.err = s.fetch(n); s.err != nil {
 				s.Release()

@@ -129,7 +129,7 @@ func TestGuessedSTags(t *testing.T) {
 	}
 	tries := testmode.Cases(1_000_000)
 	hits, foreigners := 0, 0
-	c := ReceiverConfig{Domain: domain, Stream: stream}
+	c := ReceiverConfig{Stream: NewStream(domain, stream)}
 	payload := bytes.Repeat([]byte{0x5C}, 32)
 	for i := range tries {
 		a := advertisement{stag: STag(rnd.Uint32()), to: 1<<62 | rnd.Uint64()>>2}

@@ -12,7 +12,7 @@ func (r *Region) Store(off int, p []byte) error {
 	to, n := r.base+uint64(off), uint64(len(p))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.judgeLocked(to, n, 0, r.stream); err != nil {
+	if err := r.judgeLocked(to, n, 0, nil); err != nil {
 		return err
 	}
 	if r.memory != nil && n > 0 {

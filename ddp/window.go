@@ -26,11 +26,11 @@ func (r *Region) Window(off, n int, access Access) (*Region, error) {
 	access &= everyRight
 	switch {
 	case r.domain == nil:
-		return nil, r.refuse(CodeInvalidSTag, to, uint64(n), access, r.stream)
+		return nil, r.refuse(CodeInvalidSTag, to, uint64(n), access, nil)
 	case off < 0 || n < 1 || off > r.size || n > r.size-off:
-		return nil, r.refuse(CodeBounds, to, uint64(n), access, r.stream)
+		return nil, r.refuse(CodeBounds, to, uint64(n), access, nil)
 	case access&^r.access != 0 || r.access&ReadSink != 0:
-		err := r.refuse(CodeInvalidSTag, to, uint64(n), access, r.stream)
+		err := r.refuse(CodeInvalidSTag, to, uint64(n), access, nil)
 		err.Denied = true
 		return nil, err
 	}
@@ -40,10 +40,10 @@ func (r *Region) Window(off, n int, access Access) (*Region, error) {
 	r.windows.mu.Lock()
 	defer r.windows.mu.Unlock()
 	r.mu.RLock()
-	mem, gone := r.mem, r.gone || r.mem == nil // nil: r discards what arrives
+	mem, gone := r.mem, r.gone.Load() || r.mem == nil // nil: r discards what arrives
 	r.mu.RUnlock()
 	if gone {
-		err := r.refuse(CodeInvalidSTag, to, uint64(n), access, r.stream)
+		err := r.refuse(CodeInvalidSTag, to, uint64(n), access, nil)
 		if r.memory != nil {
 			err.Memory = errors.ErrUnsupported
 		}

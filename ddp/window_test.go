@@ -345,7 +345,7 @@ func TestDeregisterWaits(t *testing.T) {
 		t.Run(tt.desc, func(t *testing.T) {
 			placed, ended := tt.make(t)
 			// This is where a placement is between its check and its end.
-			_, mem, err := placed.domain.hold(placed.STag(), placed.TO(), 4, RemoteWrite, stream)
+			_, mem, err := NewStream(placed.domain, stream).hold(placed.STag(), placed.TO(), 4, RemoteWrite)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -372,7 +372,7 @@ func TestDeregisterWaits(t *testing.T) {
 			if n := early.Load(); n > 0 {
 				t.Errorf("%d Deregisters returned while octets were placed", n)
 			}
-			if _, _, err := placed.domain.hold(placed.STag(), placed.TO(), 4, RemoteWrite, stream); !slices.Equal(kinds(err), []accessCheck{checkInvalidSTag}) {
+			if _, _, err := NewStream(placed.domain, stream).hold(placed.STag(), placed.TO(), 4, RemoteWrite); !slices.Equal(kinds(err), []accessCheck{checkInvalidSTag}) {
 				t.Errorf("afterwards: %v", err)
 			}
 		})
@@ -422,7 +422,7 @@ func TestRFC5041_8_3_1_NoChangeAfterWindowRevocation(t *testing.T) {
 							if revoked.Load() {
 								left--
 							}
-							p := &pair{TB: t, r: NewReceiver(ReceiverConfig{Domain: domain, Stream: stream})}
+							p := &pair{TB: t, r: NewReceiver(ReceiverConfig{Stream: NewStream(domain, stream)})}
 							p.send(m, 300)
 							for p.r.Deliver(p.off) {
 								x.n.Add(1)

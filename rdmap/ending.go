@@ -155,6 +155,19 @@ func (q *QP) Close() {
 	}
 }
 
+// Discard ends what the peer does with the memory of this end, although the stream goes on: see
+// [ddp.Stream.Discard]. From now on the peer's Reads and atomics get no answer, not even those that
+// have arrived, and its Writes change nothing. A Read of this end completes with StatusFlushed. The
+// messages of this end still leave, in their order, but for a Read Response that has begun: the
+// stream ends with a Terminate then.
+//
+// When Discard returns, no copy into or out of a Region is in progress for the peer. Discard waits
+// for such copies only. A second call waits, too, and does nothing else.
+func (q *QP) Discard() { q.stream.Discard() }
+
+// errDiscards is the reason of a Read that completes after Discard.
+var errDiscards = errors.New("rdmap: the queue pair discards what the peer sends to its memory")
+
 // Abort ends the stream at once. Nothing more is sent, and every request is flushed, including
 // requests whose messages are being sent. So the caller must make sure that nobody refers to their
 // payload: either the caller holds the transmit token, or no message has been given out. err is the

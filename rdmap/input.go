@@ -143,26 +143,23 @@ func (q *QP) invalidate(s ddp.STag) error {
 
 // handleRequest queues the answer to a Read or Atomic Request.
 func (q *QP) handleRequest(op Opcode, m *ddp.Message) error {
-	if q.cfg.Domain.Discards(q.cfg.QPNum) {
-		q.mu.Lock()
-		defer q.unlock()
-		mustPost(q.responder.queue, nil, nil, 0) // nobody gets an answer
-		return nil
-	}
 	a := &q.incoming
-	if err := a.parse(op, m, &q.cfg); err != nil {
-		return err
-	}
+	err := a.parse(op, m, q)
 	q.mu.Lock()
 	defer q.unlock()
 	// A closing QP drops the request, because its FIN makes the peer flush it. But while requests
 	// of its own wait for answers, the FIN waits too, and the QP must answer: two ends that close
-	// at once would otherwise wait for each other.
-	if q.state != stateRTS && !q.sq.waits(q.ord) {
+	// at once would otherwise wait for each other. After Discard a wrong request is no error, and
+	// NextMessage drops the others.
+	drops := q.state != stateRTS && !q.sq.waits(q.ord)
+	switch {
+	case err != nil && !q.stream.Discards():
+		return err
+	case err != nil, drops:
 		mustPost(q.responder.queue, nil, nil, 0)
-		return nil
+	default:
+		q.responder.push(a)
 	}
-	q.responder.push(a)
 	a.region = nil // so that the region is not kept longer than the answer needs it
 	return nil
 }
@@ -189,6 +186,9 @@ func (q *QP) handleReadResponse(m *ddp.Message) error {
 		// Deregister does not wait here, because only the caller's goroutine copies into the sink.
 		e.sink.Deregister()
 		e.sink = nil
+	}
+	if q.stream.Discards() { // the sink may lack bytes of the response
+		q.sq.end(e, StatusFlushed, errDiscards)
 	}
 	q.answerLocked(e)
 	return nil
@@ -219,7 +219,8 @@ func (q *QP) handleAtomicResponse(m *ddp.Message) error {
 	return nil
 }
 
-// answerLocked completes the oldest Read or atomic, whose response has arrived.
+// answerLocked completes the oldest Read or atomic, whose response has arrived: with success,
+// unless the caller has ended it already.
 // "a Delivered RDMA Read Response MUST be sufficient to Complete the RDMA Read operation" (RFC 5040
 // §5.5)
 //

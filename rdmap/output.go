@@ -1,10 +1,6 @@
 package rdmap
 
-import (
-	"errors"
-
-	"github.com/rddp/rddp/ddp"
-)
+import "github.com/rddp/rddp/ddp"
 
 // An output is the part of a QP that turns requests and answers into messages, one after the other.
 type output struct {
@@ -44,7 +40,7 @@ func (q *QP) NextMessage() bool {
 		case request:
 			q.sq.give(&q.msg)
 		case answer:
-			if q.cfg.Domain.Discards(q.cfg.QPNum) {
+			if q.stream.Discards() {
 				// The peer's reads are dropped, and the stream carries only this end's messages.
 				q.responder.drop()
 				q.moveOnLocked()
@@ -66,7 +62,7 @@ func (q *QP) NextMessage() bool {
 			return true
 		}
 		// Without mu, because an atomic may wait for other users of its word.
-		err := a.message(&q.msg, &q.cfg)
+		err := a.message(&q.msg, q.stream)
 		if err == nil {
 			return true
 		}
@@ -78,7 +74,7 @@ func (q *QP) NextMessage() bool {
 func (q *QP) unanswered(err error) {
 	q.mu.Lock()
 	q.output.withdraw()
-	if errors.Is(err, errDiscarded) {
+	if q.stream.Discards() {
 		q.responder.drop()
 		q.responder.takeBack()
 		q.moveOnLocked()

@@ -139,7 +139,8 @@ type QP struct {
 	output     output    // +checklocks:mu
 	responder  responder // +checklocks:mu
 
-	cfg Config // QPNum is used by each Completion
+	cfg    Config      // QPNum is used by each Completion
+	stream *ddp.Stream // of the peer, in cfg.Domain
 
 	rq  recvQueue // +checklocks:mu
 	ird int       // +checklocks:mu
@@ -169,7 +170,7 @@ func NewQP(c Config) *QP {
 	case c.QPNum == 0:
 		panic("BUG: rdmap.Config has a Domain but no QPNum")
 	}
-	q := &QP{cfg: c, ird: c.IRD, ord: c.ORD}
+	q := &QP{cfg: c, stream: ddp.NewStream(c.Domain, c.QPNum), ird: c.IRD, ord: c.ORD}
 	q.sq.init(c.SendDepth)
 	q.rq.init(c.RecvDepth)
 	q.queues[ddp.QNSend] = ddp.NewQueue(c.RecvDepth+1, 0) // one more for the peer's RTR
@@ -237,8 +238,7 @@ func mustPost(queue *ddp.Queue, head, b []byte, id uint64) {
 
 func (q *QP) receiverConfig() ddp.ReceiverConfig {
 	return ddp.ReceiverConfig{
-		Domain: q.cfg.Domain, Stream: q.cfg.QPNum, Queues: q.queues,
-		Admit: q.admission.admit, InMessage: isInMessage,
+		Stream: q.stream, Queues: q.queues, Admit: q.admission.admit, InMessage: isInMessage,
 	}
 }
 

@@ -111,30 +111,21 @@ func (r *responder) takeBack() {
 	*r.at(r.next) = response{}
 }
 
-// message fills in m with the answer of the queue pair with the given Config, and performs an
-// atomic request. The error is a *streamError, or errDiscarded.
-func (a *response) message(m *ddp.Message, c *Config) error {
+// message fills in m with the answer to the peer of s, and performs an atomic request. The error is
+// a *streamError.
+func (a *response) message(m *ddp.Message, s *ddp.Stream) error {
 	if !a.isAtomic {
 		// The Data Sink STag "MUST be copied, without interpretation, from the RDMA Read Request
 		// into the corresponding RDMA Read Response" (RFC 5040 §4.4). So must its TO.
 		*m = ddp.Message{
 			Tagged: true, RsvdULP: Control(OpReadResponse), STag: a.read.SinkSTag, TO: a.read.SinkTO,
-			Len: a.read.Size, Source: a.region, SourceTO: a.read.SourceTO, SourceStream: c.QPNum,
+			Len: a.read.Size, Source: a.region, SourceTO: a.read.SourceTO, SourceStream: s,
 		}
 		return nil
 	}
-	discarded := false
-	orig, err := a.region.Update64(int(a.atomic.TO-a.region.TO()), func(v uint64) uint64 {
-		if discarded = c.Domain.Discards(c.QPNum); discarded {
-			return v
-		}
-		return a.apply(v)
-	})
-	switch {
-	case err != nil:
+	orig, err := s.Update64(a.region, int(a.atomic.TO-a.region.TO()), a.apply)
+	if err != nil {
 		return a.error(err)
-	case discarded:
-		return errDiscarded
 	}
 	a.payload[0] = AtomicResponse{ID: a.atomic.ID, Original: orig}.AppendTo(a.scratch[:0])
 	*m = ddp.Message{
@@ -142,9 +133,6 @@ func (a *response) message(m *ddp.Message, c *Config) error {
 	}
 	return nil
 }
-
-// errDiscarded is the error of a request that gets no answer: see [ddp.Domain.Discard].
-var errDiscarded = errors.New("rdmap: the owner of the memory discards the requests of the peer")
 
 // error returns the *streamError for a Terminate about the request. err is the error of the memory
 // that the request names.
@@ -199,9 +187,8 @@ func accessCode(e *ddp.AccessError) TerminateCode {
 	return codeInvalidSTag
 }
 
-// parse reads and checks a request that DDP has delivered to the queue pair with the given Config.
-// The error is a *streamError.
-func (a *response) parse(op Opcode, m *ddp.Message, c *Config) (err error) {
+// parse reads and checks a request that DDP has delivered to q. The error is a *streamError.
+func (a *response) parse(op Opcode, m *ddp.Message, q *QP) (err error) {
 	*a = response{isAtomic: op == OpAtomicRequest}
 	copy(a.header[:], m.Header[:m.HeaderLen])
 	a.segmentLen = m.SegmentLen
@@ -217,15 +204,15 @@ func (a *response) parse(op Opcode, m *ddp.Message, c *Config) (err error) {
 	case len(rest) > 0:
 		return operationError(codeUnspecified, "%v of %d bytes", op, len(m.Buffer))
 	case a.isAtomic:
-		a.region, err = c.check(a.atomic.STag, a.atomic.TO, 8, ddp.RemoteAtomic)
+		a.region, err = q.cfg.check(a.atomic.STag, a.atomic.TO, 8, ddp.RemoteAtomic)
 		if err == nil {
 			// "a ULP Buffer address that is 64-bit aligned" (RFC 7306 §8.2): Update64 checks this.
-			_, err = a.region.Update64(int(a.atomic.TO-a.region.TO()), func(v uint64) uint64 { return v })
+			_, err = q.stream.Update64(a.region, int(a.atomic.TO-a.region.TO()), func(v uint64) uint64 { return v })
 		}
 	case a.read.Size > 0:
 		// With size zero it "MUST NOT validate the Data Source STag and Data Source Tagged Offset
 		// contained in the RDMA Read Request Header" (RFC 5040 §5.2.1).
-		a.region, err = c.check(a.read.SourceSTag, a.read.SourceTO, uint64(a.read.Size), ddp.RemoteRead)
+		a.region, err = q.cfg.check(a.read.SourceSTag, a.read.SourceTO, uint64(a.read.Size), ddp.RemoteRead)
 	}
 	if err != nil {
 		return a.error(err)

@@ -57,7 +57,7 @@ type Config struct {
 // A Conn is one connection: MPA startup, and then a queue pair in message mode. Exactly one end is
 // the Initiator, which calls Connect; the other end calls ReceiveRequest, and then Accept of the
 // Request. Once Connect or Accept has succeeded, any goroutine may call any method. Before that,
-// other goroutines may only call Close, QPNum and the methods for the addresses.
+// other goroutines may only call Close, Discard, QPNum and the methods for the addresses.
 type Conn struct {
 	stream     toe.Stream
 	initiator  bool
@@ -65,8 +65,9 @@ type Conn struct {
 	cfg        Config
 	door       *startup.Door
 	startup    *startup.Handshake
-	peer       *startup.Peer // after startup
-	qp         *rdmap.QP     // from Connect or Accept on
+	peer       *startup.Peer            // after startup
+	qp         atomic.Pointer[rdmap.QP] // from Connect or Accept on
+	discards   atomic.Bool              // Discard has been called
 	sendCQ     *rdmap.CompletionQueue
 	bells      driver.Doorbells // of sendCQ
 	driver     *driver.Driver   // in DDP mode
@@ -207,14 +208,28 @@ func (c *Config) offer(privateData []byte, announce bool) mpa.Config {
 	return mpa.Config{NoCRC: c.NoCRC, IRD: c.IRD, ORD: c.ORD, PrivateData: privateData}
 }
 
-// makeQP makes the queue pair.
+// makeQP makes the queue pair, before the connection is in DDP mode. If Discard has not seen the
+// queue pair, makeQP sees that Discard has been called.
 func (c *Conn) makeQP() {
 	c.sendCQ = rdmap.NewCompletionQueue(c.cfg.SendDepth)
-	c.qp = rdmap.NewQP(rdmap.Config{
+	c.qp.Store(rdmap.NewQP(rdmap.Config{
 		SendDepth: c.cfg.SendDepth, RecvDepth: c.cfg.RecvDepth, IRD: c.cfg.IRD, ORD: c.cfg.ORD,
 		SendCQ: c.sendCQ, Domain: c.cfg.Domain, QPNum: c.number,
 		Denied: c.cfg.Denied, Terminate: c.cfg.Terminate,
-	})
+	}))
+	if c.discards.Load() {
+		c.qp.Load().Discard()
+	}
+}
+
+// Discard ends what the peer does with the memory of this end, now and later: see
+// [rdmap.QP.Discard]. When it returns, no copy into or out of the memory is in progress for the
+// peer. The connection goes on.
+func (c *Conn) Discard() {
+	c.discards.Store(true)
+	if qp := c.qp.Load(); qp != nil {
+		qp.Discard()
+	}
 }
 
 // start connects the layers as the two ends have agreed. If cause is not nil, the connection fails
@@ -223,7 +238,7 @@ func (c *Conn) start(peer *startup.Peer, cause error) {
 	peer.IsRDDP = peer.IsRDDP && !c.cfg.NoCapabilities
 	c.peer = peer
 	c.driver = driver.New(driver.Config{
-		Stream: c.stream, QP: c.qp, Start: StartParams(c.initiator, peer, false), SendBells: &c.bells, Agreement: peer.Agreement,
+		Stream: c.stream, QP: c.qp.Load(), Start: StartParams(c.initiator, peer, false), SendBells: &c.bells, Agreement: peer.Agreement,
 		Fenced: !c.initiator, LargeFPDU: peer.IsRDDP && peer.Capabilities.LargeFPDU, NoEarlyPlacement: true,
 		Receive:      &driver.ReceiveConfig{Depth: c.cfg.RecvDepth, Size: c.cfg.RecvSize, Longest: c.cfg.LongestMessage},
 		CloseTimeout: c.cfg.CloseTimeout, Closed: c.startup.Closed(), Background: &c.background, Cause: cause, Recover: true,
@@ -322,8 +337,8 @@ func (c *Conn) closeStream() error {
 	}
 	err := panics.Guard(closeStream)
 	c.startup.StreamClosed()
-	if c.qp != nil {
-		c.qp.Abort(net.ErrClosed)
+	if qp := c.qp.Load(); qp != nil {
+		qp.Abort(net.ErrClosed)
 	}
 	c.background.End()
 	return err
@@ -396,4 +411,4 @@ func (c *Conn) SetReadDeadline(t time.Time) {
 
 // OwesAnswer reports whether a Read or an atomic of the peer has arrived whose answer has not left:
 // TCP has not taken all of it.
-func (c *Conn) OwesAnswer() bool { return c.qp.OwesAnswer() }
+func (c *Conn) OwesAnswer() bool { return c.qp.Load().OwesAnswer() }

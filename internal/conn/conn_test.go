@@ -342,6 +342,73 @@ func TestWait(t *testing.T) {
 	})
 }
 
+// TestDiscard: after Discard the peer changes and reads nothing, whether the connection is in DDP
+// mode yet or not. Messages of this end still arrive.
+func TestDiscard(t *testing.T) {
+	for desc, initiates := range map[string]bool{"the Initiator's": true, "the Responder's": false} {
+		t.Run(desc+", before", func(t *testing.T) { testDiscard(t, initiates, true) })
+		t.Run(desc+", in DDP mode", func(t *testing.T) { testDiscard(t, initiates, false) })
+	}
+}
+
+func testDiscard(t *testing.T, initiates, before bool) {
+	bubble(t, func(t *testing.T) {
+		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		cfg := config()
+		memory := make([]byte, 8)
+		region, err := cfg.Domain.Register(memory, ddp.RemoteRead|ddp.RemoteWrite|ddp.RemoteAtomic, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ci, cr := conn.New(a, true, cfg, nil), conn.New(b, false, cfg, nil)
+		defer ci.Close()
+		defer cr.Close()
+		mine, peer := cr, ci
+		if initiates {
+			mine, peer = ci, cr
+		}
+		if before {
+			mine.Discard()
+		}
+		connected := make(chan error, 1)
+		go func() { connected <- ci.Connect(t.Context(), nil) }()
+		if err := errors.Join(serve(t, cr, cfg), <-connected); err != nil {
+			t.Fatal(err)
+		}
+		if !before {
+			mine.Discard()
+		}
+		at := rdmap.Handle{STag: region.STag(), TO: region.TO(), Len: 8}
+		read := make([]byte, 8)
+		if _, err := peer.PostBatch([]rdmap.WorkRequest{
+			{ID: 1, Op: rdmap.WorkWrite, Data: []byte("abcdefgh"), Remote: at}, {ID: 2, Op: rdmap.WorkFetchAdd, Operand: 1, Remote: at},
+			{ID: 3, Op: rdmap.WorkRead, Data: read, Remote: at},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		var done [2]rdmap.Completion
+		if n, err := peer.WaitCompletions(t.Context(), done[:]); n != 1 || err != nil || done[0].ID != 1 || done[0].Status != rdmap.StatusOK {
+			t.Errorf("%d Completions, and the first is %+v, %v", n, done[0], err)
+		}
+		synctest.Wait()
+		if _, err := mine.PostBatch([]rdmap.WorkRequest{{Op: rdmap.WorkSend, Data: []byte("bye"), Unsignaled: true}}); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := peer.Read(read); string(read[:n]) != "bye" {
+			t.Errorf("Read: %q, %v", read[:n], err)
+		}
+		if err := mine.Close(); err != nil {
+			t.Error(err)
+		}
+		if n, err := peer.WaitCompletions(t.Context(), done[:]); n != 2 || done[0].Status != rdmap.StatusFlushed || done[1].Status != rdmap.StatusFlushed {
+			t.Errorf("what has no answer: %+v, %v", done, err)
+		}
+		if !bytes.Equal(memory, make([]byte, 8)) {
+			t.Errorf("the memory is %q", memory)
+		}
+	})
+}
+
 // TestDenied: Config.Denied takes rights from a peer that the memory grants on all connections of
 // the Domain. The other rights remain.
 func TestDenied(t *testing.T) {

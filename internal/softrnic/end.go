@@ -1,7 +1,6 @@
 package softrnic
 
 import (
-	"context"
 	"errors"
 	"io"
 	"slices"
@@ -68,7 +67,7 @@ func init() {
 
 		stepFlushReceive: func(e *end) { e.l.receiver.close(true) },
 		stepDropReceive:  func(e *end) { e.l.receiver.close(false) },
-		stepDiscard:      func(e *end) { e.l.discard() },
+		stepDiscard:      func(e *end) { e.l.serving.Discard() },
 		stepOver:         func(e *end) { e.l.over() },
 		stepSettle:       func(e *end) { e.l.settle(e.status) },
 		stepLeave:        func(e *end) { e.then(e.l.leave()) },
@@ -215,10 +214,7 @@ func (l *link) shut() {
 		<-l.served
 	}
 	l.cancel()
-	l.discard()
-	l.q.mu.Lock()
-	defer l.q.mu.Unlock()
-	forgetLater(l.serving, l.forget)
+	l.serving.Discard()
 }
 
 // over makes sure that nothing completes any more.
@@ -248,26 +244,6 @@ func (l *link) leave() []step {
 	defer l.q.mu.Unlock()
 	defer close(l.settled)
 	return l.out.leaves()
-}
-
-// discard ends the peer's access to the program's memory. RDMA Writes that the peer has sent before
-// it learns of the end may still be on their way, and the program may use the memory for something
-// else.
-func (l *link) discard() {
-	l.q.mu.Lock()
-	defer l.q.mu.Unlock()
-	if l.forget == nil {
-		l.forget = l.q.pd.domain.Discard(l.serving.QPNum())
-	}
-}
-
-// forgetLater ends the Discard of a connection that has been closed, once nothing of it is left:
-// until then the connection may still receive.
-func forgetLater(c *conn.Conn, forget func()) {
-	go func() {
-		_ = c.Wait(context.Background()) // without an end of the context there is no error
-		forget()
-	}()
 }
 
 // sayBye tells the peer what has been received, and that nothing follows. A program may end as soon

@@ -35,7 +35,7 @@ const (
 	// The steps of a link that ends.
 	stepFlushReceive // frames that wait are forgotten, and the receive that is being filled is flushed
 	stepDropReceive  // both are forgotten
-	stepDiscard      // the peer cannot access the program's memory any more
+	stepDiscard      // the peer cannot access the program's memory any more, whatever is on its way
 	stepOver         // nothing begins or completes any more: see outgoing.ends
 	stepSettle       // work requests complete: see outgoing.settles
 	stepLeave        // work requests are forgotten: see outgoing.leaves

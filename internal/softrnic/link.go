@@ -48,9 +48,6 @@ type link struct {
 	// bytes of payload in buffers longer than a chunk
 	long int // +checklocks:q.mu
 
-	// ends the Discard of what the peer writes; nil if there is none
-	forget func() // +checklocks:q.mu
-
 	ended func() // of a connection manager: called when the connection has ended; nil if there is none
 
 	receiver receiver
@@ -118,16 +115,15 @@ func connect(ctx context.Context, s toe.Stream, cfg *conn.Config, privateData []
 func (q *queuePair) expect(c *conn.Conn, life uint64) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.life.number != life {
+		c.Discard()
+		return false
+	}
 	if q.coming == nil {
-		q.coming = make(map[*conn.Conn]func())
+		q.coming = make(map[*conn.Conn]struct{})
 	}
-	if _, known := q.coming[c]; !known {
-		q.coming[c] = nil
-		if q.life.number != life {
-			q.coming[c] = q.pd.domain.Discard(c.QPNum())
-		}
-	}
-	return q.life.number == life
+	q.coming[c] = struct{}{}
+	return true
 }
 
 // accept answers a peer's Request for c. q expects c from then on, because in DDP mode the peer may
@@ -141,17 +137,11 @@ func (q *queuePair) accept(ctx context.Context, r *conn.Request, c *conn.Conn, c
 
 // giveUp closes a connection that has not become that of q.
 func (q *queuePair) giveUp(c *conn.Conn) {
+	c.Discard()
 	q.mu.Lock()
-	forget, expected := q.coming[c]
-	if expected && forget == nil {
-		forget = q.pd.domain.Discard(c.QPNum())
-	}
 	delete(q.coming, c)
 	q.mu.Unlock()
 	_ = c.Close() // nothing can be done about it
-	if expected {
-		forgetLater(c, forget)
-	}
 }
 
 // start makes c the connection of q, and starts the goroutines of the link. It returns false if q

@@ -56,9 +56,8 @@ type queuePair struct {
 	// ending is closed once the work requests of the last link that has ended have completed or are
 	// forgotten. It is nil if no link has ended.
 	ending chan struct{} // +checklocks:mu
-	// connections that may become that of the link, each with the function that ends its Discard,
-	// or nil
-	coming map[*conn.Conn]func() // +checklocks:mu
+	// connections that may become that of the link
+	coming map[*conn.Conn]struct{} // +checklocks:mu
 	// ends the dial that is under way; nil if there is none
 	stopDial context.CancelFunc // +checklocks:mu
 	// of the dial that is under way: see door.go

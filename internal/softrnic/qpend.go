@@ -54,10 +54,8 @@ func (q *queuePair) unlinkLocked() *link {
 	if q.link = nil; l != nil {
 		q.ending = l.settled
 	}
-	for c, forget := range q.coming {
-		if forget == nil {
-			q.coming[c] = q.pd.domain.Discard(c.QPNum())
-		}
+	for c := range q.coming {
+		c.Discard()
 	}
 	q.stopJoiningLocked()
 	q.clearLocked()

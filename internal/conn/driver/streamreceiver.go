@@ -50,7 +50,7 @@ func (r *streamReceiver) init(cfg *Config, started ddp.ReceiverConfig, to report
 	}
 	r.stream, r.taps, r.trace, r.markers = cfg.Stream, cfg.Taps, cfg.Trace, cfg.Agreement.RxMarkers
 	r.quieter, _ = cfg.Stream.(quieter)
-	r.domain, r.role = started.Domain, role
+	r.domain, r.role = started.Stream.Domain(), role
 	r.patience.fixed = cfg.PollTime
 }
 

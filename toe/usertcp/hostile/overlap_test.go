@@ -149,7 +149,7 @@ func (s *overlapScript) newEnd(random *rand.Rand, buf []byte) *overlapEnd {
 			q.Post(nil, s.memory[m.from:m.to:m.to], uint64(k))
 		}
 	}
-	config := ddp.ReceiverConfig{Domain: s.domain, Stream: 1}
+	config := ddp.ReceiverConfig{Stream: ddp.NewStream(s.domain, 1)}
 	config.Queues[ddp.QNSend] = q
 	e.ddp = ddp.NewReceiver(config)
 	e.mpa = mpa.NewReceiver(mpa.Agreement{CRC: true, RxMarkers: true})
