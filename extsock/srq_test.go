@@ -3,7 +3,6 @@ package extsock_test
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -125,63 +124,6 @@ func TestSharedReceives(t *testing.T) {
 	}
 }
 
-// TestSharedReceivesEnd: a connection that ends in the middle of a message gives its buffer back
-// once, and the other connections go on.
-func TestSharedReceivesEnd(t *testing.T) {
-	half := untagged(rdmap.OpSend, 0, 1, 0, 4)
-	half[0] &^= 0x40 // there is more to come
-	for _, tt := range []struct {
-		desc string
-		end  func(p *rawPeer, c *extsock.Conn)
-		want rdmap.Status
-	}{
-		{"Close", func(_ *rawPeer, c *extsock.Conn) { c.Close() }, rdmap.StatusFlushed},
-		{"the peer's FIN", func(p *rawPeer, _ *extsock.Conn) { p.s.Close() }, rdmap.StatusFlushed},
-		{"too long", func(p *rawPeer, _ *extsock.Conn) { p.send(untagged(rdmap.OpSend, 0, 1, 4, 61)...) }, rdmap.StatusLocalLength},
-		{"another fault", func(p *rawPeer, _ *extsock.Conn) { p.send(untagged(0xf, 0, 1, 4, 4)...) }, rdmap.StatusFlushed},
-	} {
-		t.Run(tt.desc, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				pool := newSharedPool(t, 3, 64)
-				ci, lives := simPair(t, simtoe.Config{}, side{}, pool.side())
-				p, ends := rawPair(t, pool.side().cfg, nil)
-				p.send(half...)
-				// The answer to this shows that the half message is placed. The sink and the source
-				// do not matter.
-				p.send(readRequest(9, 9, 0)...)
-				if u, err := p.next(); err != nil {
-					t.Fatalf("no answer: %x, %v", u, err)
-				}
-				if n := pool.srq.Len(); n != 2 {
-					t.Errorf("%d buffers left, want 2", n)
-				}
-				tt.end(p, ends)
-				d, err := pool.cq.Wait(timeLimit(t))
-				if err != nil || d.ID != 0 || d.QPNum != ends.QPNum() || d.Status != tt.want {
-					t.Errorf("at the end: %v, %v, want %v", d, err, tt.want)
-				}
-				ends.Close()
-				pool.post(t, d.ID)
-				for n := range 5 {
-					if _, err := ci.Write([]byte("lives")); err != nil {
-						t.Fatal(err)
-					}
-					d := complete(t, pool.cq)
-					if d.QPNum != lives.QPNum() || d.Len != 5 {
-						t.Errorf("message %d of the other connection: %v", n, d)
-					}
-					pool.post(t, d.ID)
-				}
-				lives.Close()
-				if n := pool.cq.Len(); n != 0 {
-					t.Errorf("%d more completions", n)
-				}
-				pool.wantAll(t)
-			})
-		})
-	}
-}
-
 // TestAwaitEnd: a program whose buffers are in a shared queue learns when and why the connection
 // ends, and finds earlier messages in its completion queue.
 func TestAwaitEnd(t *testing.T) {
@@ -300,69 +242,4 @@ func TestSharedReceivesUse(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestSharedReceivesServe: one goroutine serves many connections over loopback, which end one after
-// the other.
-func TestSharedReceivesServe(t *testing.T) {
-	const conns, rounds, each = 5, 3, 30
-	pool := newSharedPool(t, conns, 64) // each client has one message on its way
-	ctx, stop := context.WithCancel(timeLimit(t))
-	var mu sync.Mutex
-	servers := map[uint64]*extsock.Conn{}
-	var server sync.WaitGroup
-	server.Go(func() {
-		for {
-			d, err := pool.cq.Wait(ctx)
-			if err != nil {
-				return
-			}
-			answer := bytes.Clone(pool.bufs[d.ID][:d.Len])
-			pool.post(t, d.ID)
-			mu.Lock()
-			c := servers[d.QPNum]
-			mu.Unlock()
-			if d.Status == rdmap.StatusOK {
-				if _, err := c.Write(answer); err != nil {
-					t.Errorf("the answer: %v", err)
-				}
-			}
-		}
-	})
-	type pair struct{ client, server *extsock.Conn }
-	pairs := make([]pair, conns*rounds)
-	mu.Lock()
-	for i := range pairs {
-		pairs[i].client, pairs[i].server = tcpPair(t, side{}, pool.side())
-		servers[pairs[i].server.QPNum()] = pairs[i].server
-	}
-	mu.Unlock()
-	var clients sync.WaitGroup
-	for i := range conns {
-		clients.Go(func() {
-			for round, p := range pairs[i*rounds:][:rounds] {
-				for n := range each {
-					want := binary.BigEndian.AppendUint64(nil, uint64(i<<16|round<<8|n))
-					got := make([]byte, 64)
-					if _, err := p.client.Write(want); err != nil {
-						t.Errorf("Write: %v", err)
-						return
-					}
-					if n, err := p.client.Read(got); err != nil || !bytes.Equal(got[:n], want) {
-						t.Errorf("asked %x, got %x, %v", want, got[:n], err)
-						return
-					}
-				}
-				p.client.Close()
-				p.server.Close()
-			}
-		})
-	}
-	clients.Wait()
-	stop()
-	server.Wait()
-	if n := pool.cq.Len(); n != 0 {
-		t.Errorf("%d completions are left", n)
-	}
-	pool.wantAll(t)
 }
