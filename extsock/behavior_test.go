@@ -46,7 +46,6 @@ var behaviors = []struct {
 	bubble bool
 }{
 	{"nettest", behaviorOfNetConn, false},
-	{"BothCloseAtOnce", TestBothCloseAtOnce, false},
 	{"StreamHalfClose", TestStreamHalfClose, false},
 	{"StreamCloseKeepsTheTail", TestStreamCloseKeepsTheTail, false},
 	{"StreamBothClose", TestStreamBothClose, false},

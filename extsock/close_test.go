@@ -132,24 +132,6 @@ func TestCloseLosesNoTail(t *testing.T) {
 	})
 }
 
-// TestBothCloseAtOnce: if both ends close, the connection ends at once, without an error at either
-// end.
-func TestBothCloseAtOnce(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		ci, cr := simPair(t, simtoe.Config{Delay: 100 * time.Millisecond}, side{}, side{})
-		begin := time.Now()
-		done := make(chan error)
-		go func() { done <- cr.Close() }()
-		if err := errors.Join(ci.Close(), <-done); err != nil {
-			t.Error(err)
-		}
-		if d := time.Since(begin); d > time.Second {
-			t.Errorf("it took %v", d)
-		}
-		settle()
-	})
-}
-
 // TestCloseUnblocks: Read, Write and ReadAt calls that wait return net.ErrClosed.
 func TestCloseUnblocks(t *testing.T) {
 	bubble(t, func(t *testing.T) {
