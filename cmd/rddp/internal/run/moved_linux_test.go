@@ -18,11 +18,7 @@ func init() { programs["moved"] = movedProgram }
 // movedProgram moves the descriptors of its channels, before and after it makes a CQ. Unread events
 // must not be counted as read.
 func movedProgram([]string) error {
-	f, err := guest.OpenFile()
-	if err != nil {
-		return err
-	}
-	c, err := guest.Open(f)
+	c, err := guest.OpenDevice()
 	if err != nil {
 		return err
 	}

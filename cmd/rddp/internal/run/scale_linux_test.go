@@ -73,11 +73,7 @@ func manyProgram(args []string) error {
 	if err != nil {
 		return err
 	}
-	f, err := guest.OpenFile()
-	if err != nil {
-		return err
-	}
-	c, err := guest.Open(f)
+	c, err := guest.OpenDevice()
 	if err != nil {
 		return err
 	}
@@ -233,11 +229,7 @@ func BenchmarkMemory(b *testing.B) {
 // largeProgram registers 1 GiB of memory in use, and then the same memory in many pieces.
 func largeProgram([]string) error {
 	const size, pieces = 1 << 30, 10_000
-	f, err := guest.OpenFile()
-	if err != nil {
-		return err
-	}
-	c, err := guest.Open(f)
+	c, err := guest.OpenDevice()
 	if err != nil {
 		return err
 	}
