@@ -173,20 +173,27 @@ func (f *faulty) dialed(c *extsock.Conn) {
 
 // TestSocketFaults makes the device fail at each step of a session of extended sockets.
 func TestSocketFaults(t *testing.T) {
-	faults := []string{
+	withFaults(t, "socket-fault", []string{
 		"event=DEVICE_FATAL@0s", "event=DEVICE_FATAL@1ms", "event=DEVICE_FATAL@3ms", "event=DEVICE_FATAL@5ms", "qp-error@0s", "qp-error@1ms", "qp-error@3ms",
 		"register=ENOMEM@1", "register=ENOMEM@2", "register=ENOMEM@3", "register=EINVAL@2",
-	}
-	for n := 1; n <= 40; n += testmode.Rounds(3, 13) {
+	}, 40, testmode.Rounds(3, 13), 1, 100, 500, 1000, 10_000, 20_000, 50_000, 100_000, 200_000, 270_000)
+}
+
+// withFaults runs a program with each of the faults, under both kinds of device. Further faults are
+// in the operations from the first one to the last one, in steps, and a cut after each number of
+// bytes.
+func withFaults(t *testing.T, program string, faults []string, last, step int, cuts ...int) {
+	t.Helper()
+	for n := 1; n <= last; n += step {
 		faults = append(faults, fmt.Sprintf("send=FATAL_ERR@%d", n), fmt.Sprintf("receive=LOC_PROT_ERR@%d", n))
 	}
-	for _, n := range []int{1, 100, 500, 1000, 10_000, 20_000, 50_000, 100_000, 200_000, 270_000} {
+	for _, n := range cuts {
 		faults = append(faults, fmt.Sprintf("cut@%dB", n))
 	}
 	for _, face := range []string{supervise, superviseIWARP} {
 		for _, fault := range faults {
 			t.Run(face+" "+fault, func(t *testing.T) {
-				c := under(performance(t, "socket-fault")...)
+				c := under(performance(t, program)...)
 				c.Args[0] = face
 				c.Env = append(os.Environ(), faultOfTest+"="+fault)
 				if err := c.Run(); err != nil {

@@ -210,23 +210,7 @@ func meetFaulty(ctx context.Context, d *verbs.Device, a, b *ledger) error {
 
 // TestVerbsClientFaults makes the device fail at each step of a session.
 func TestVerbsClientFaults(t *testing.T) {
-	faults := []string{"event=DEVICE_FATAL@0s", "event=DEVICE_FATAL@1ms", "event=DEVICE_FATAL@3ms", "qp-error@0s", "qp-error@1ms", "register=ENOMEM@1", "register=ENOMEM@2"}
-	for n := 1; n <= 9; n += testmode.Rounds(1, 4) {
-		faults = append(faults, fmt.Sprintf("send=FATAL_ERR@%d", n), fmt.Sprintf("receive=LOC_PROT_ERR@%d", n))
-	}
-	for _, n := range []int{1, 100, 300, 500, 1000, 10_000, 20_000, 34_000, 50_000, 66_000} {
-		faults = append(faults, fmt.Sprintf("cut@%dB", n))
-	}
-	for _, face := range []string{supervise, superviseIWARP} {
-		for _, f := range faults {
-			t.Run(face+" "+f, func(t *testing.T) {
-				c := under(performance(t, "client-fault")...)
-				c.Args[0] = face
-				c.Env = append(os.Environ(), faultOfTest+"="+f)
-				if err := c.Run(); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-	}
+	withFaults(t, "client-fault", []string{
+		"event=DEVICE_FATAL@0s", "event=DEVICE_FATAL@1ms", "event=DEVICE_FATAL@3ms", "qp-error@0s", "qp-error@1ms", "register=ENOMEM@1", "register=ENOMEM@2",
+	}, 9, testmode.Rounds(1, 4), 1, 100, 300, 500, 1000, 10_000, 20_000, 34_000, 50_000, 66_000)
 }
