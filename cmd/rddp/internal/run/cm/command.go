@@ -47,7 +47,11 @@ func (c *Channel) Do(caller Caller, cmd ucma.Command, in []byte, room int) (at u
 		return 0, nil, syscall.EBADF
 	}
 	a, e := do(c, caller, in, room)
-	c.cm.log.Debug("rdma_cm command", "command", cmd.String(), "err", e)
+	if e != 0 {
+		c.cm.log.Info("rdma_cm command refused", "command", cmd.String(), "err", e)
+	} else {
+		c.cm.log.Debug("rdma_cm command", "command", cmd.String())
+	}
 	return a.at, a.b, e
 }
 
@@ -131,7 +135,7 @@ func (c *Channel) bindToLocked(r ucma.BindRequest, err error) syscall.Errno {
 		i.become(bound)
 		return 0
 	case !r.Addr.IsValid():
-		return syscall.EAFNOSUPPORT
+		return syscall.EINVAL
 	}
 	return i.bind(r.Addr.AddrPort)
 }
@@ -269,7 +273,7 @@ func (c *Channel) resolveToLocked(r ucma.Resolution, err error) syscall.Errno {
 	case i.state != idle && i.state != bound:
 		return syscall.EINVAL
 	case !r.Dst.IsValid():
-		return syscall.EAFNOSUPPORT
+		return syscall.EINVAL
 	case r.Src.IsValid() && r.Src.Addr().BitLen() != r.Dst.Addr().BitLen():
 		return syscall.EINVAL
 	}
@@ -434,9 +438,12 @@ func (c *Channel) setOptionLocked(caller Caller, in []byte, _ int) (a answer, e 
 		}
 		i.ackTimeout = int(v[0])
 	case ucma.OptionReuse:
+		if i.state == listening || i.state != idle && !on {
+			return a, syscall.EINVAL
+		}
 		i.reuse = on
 	case ucma.OptionAFOnly:
-		if i.state != idle {
+		if i.state != idle && i.state != bound {
 			return a, syscall.EINVAL
 		}
 		i.afOnly = on
