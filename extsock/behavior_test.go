@@ -60,6 +60,7 @@ var behaviors = []struct {
 	{"StreamTimedOutWriteIsTheCallers", TestStreamTimedOutWriteIsTheCallers, true},
 	{"CloseWithUnreadData", func(t *testing.T) { closeWithUnreadData(t, resetPairs["byte stream"]) }, false},
 	{"CloseWithAllRead", TestCloseWithAllRead, false},
+	{"CloseReadKeepsWhatHasCome", func(t *testing.T) { closeReadKeepsWhatHasCome(t, resetPairs["byte stream"]) }, false},
 	{"Copy", TestCopy, false},
 	{"ErrorsAreThoseOfTCP", TestErrorsAreThoseOfTCP, false},
 }

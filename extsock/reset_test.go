@@ -119,6 +119,35 @@ func TestCloseWithAllRead(t *testing.T) {
 	}
 }
 
+// closeReadKeepsWhatHasCome: as over TCP, CloseRead leaves what has arrived to Reads, and a Close
+// after that resets nothing.
+func closeReadKeepsWhatHasCome(t *testing.T, pair func(t *testing.T) (a, b *extsock.Conn)) {
+	a, b := pair(t)
+	defer a.Close()
+	if _, err := a.Write([]byte("important")); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := b.Read(make([]byte, 1)); n != 1 || err != nil { // the rest has arrived, too
+		t.Fatalf("Read = %d, %v", n, err)
+	}
+	if err := b.CloseRead(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(b); string(got) != "mportant" || err != nil {
+		t.Errorf("ReadAll after CloseRead = %q, %v", got, err)
+	}
+	b.Close()
+	if n, err := a.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+		t.Errorf("the peer's Read = %d, %v, want io.EOF", n, err)
+	}
+}
+
+func TestCloseReadKeepsWhatHasCome(t *testing.T) {
+	for desc, pair := range resetPairs {
+		t.Run(desc, func(t *testing.T) { closeReadKeepsWhatHasCome(t, pair) })
+	}
+}
+
 // TestCloseReadInDDPMode: after CloseRead, Reads end, later data does not hold up the peer's
 // Writes, and Close resets the connection because data is lost.
 func TestCloseReadInDDPMode(t *testing.T) {

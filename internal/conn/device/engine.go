@@ -210,7 +210,7 @@ func (e *Engine) unlock() {
 	if ended {
 		close(e.over)
 	}
-	release := e.shut && !e.released && (e.m.unread.Discards() || e.m.unread.Len() == 0)
+	release := e.shut && !e.released && e.m.unread.Len() == 0
 	e.released = e.released || release
 	e.mu.Unlock()
 	wait.Wake(e.readable)
@@ -429,7 +429,7 @@ func (e *Engine) CloseWrite(err error) {
 	e.flush()
 }
 
-// CloseRead discards what is unread, and what comes later.
+// CloseRead discards what comes later.
 func (e *Engine) CloseRead() {
 	e.mu.Lock()
 	e.m.closeRead()

@@ -407,19 +407,16 @@ func (m *machine) kill(reason error) {
 	if m.unread.Len() > 0 {
 		m.unread.Cut()
 	}
-	m.closeRead()
-}
-
-// closeRead discards what is unread, and what comes from now on.
-func (m *machine) closeRead() {
 	m.unread.Close(m.taken)
 }
+
+// closeRead discards what comes from now on.
+func (m *machine) closeRead() { m.unread.Discard() }
 
 // close ends the connection in order. It reports whether data of the peer is lost: then the
 // connection is over, and the peer sees no end.
 func (m *machine) close() (lost bool) {
-	m.closeRead()
-	if lost = m.unread.HasLost(); lost {
+	if lost = m.unread.Close(m.taken); lost {
 		m.end(net.ErrClosed)
 	}
 	m.closeWrite(net.ErrClosed)
