@@ -35,26 +35,54 @@ func (s *supervisor) openAbove(c *seccomp.Call, dir string, flags int) bool {
 	if unix.Fstat(fd, &st) != nil || st.Mode&everyone != everyone {
 		return false // the kernel decides whether the program may open the folder
 	}
-	s.giveFolder(c, fd, flags)
+	s.giveFolder(c, fd, flags&unix.O_CLOEXEC != 0)
 	return true
 }
 
-// giveFolder answers a call with a copy of the descriptor of a folder, at a number that the filter
-// knows. If there is none, paths relative to the descriptor are the kernel's alone.
-func (s *supervisor) giveFolder(c *seccomp.Call, fd, flags int) {
-	closeOnExec := flags&unix.O_CLOEXEC != 0
-	pid, err := process.Leader(c.Thread)
-	if err == nil {
-		var n int
-		if n, err = s.numbers.add(s.program.Listener, c, pid, seccomp.Folders, fd, closeOnExec); err == nil {
-			s.listings.forget(descriptor{pid, n})
-			s.program.Answer(c, int64(n), 0)
-			return
-		}
+// giveFolder answers a call with a copy of the descriptor of a folder. If there is no number for
+// it, paths relative to the descriptor are the kernel's alone.
+func (s *supervisor) giveFolder(c *seccomp.Call, fd int, closeOnExec bool) {
+	if s.giveNumber(c, fd, closeOnExec) {
+		return
 	}
 	if err := s.program.AnswerFD(c, fd, closeOnExec); err != nil {
 		s.program.Answer(c, 0, errnoOf(err))
 	}
+}
+
+// giveNumber is giveFolder at a number that the filter knows. It returns false if there is none.
+func (s *supervisor) giveNumber(c *seccomp.Call, fd int, closeOnExec bool) bool {
+	pid, err := process.Leader(c.Thread)
+	if err != nil {
+		return false
+	}
+	n, err := s.numbers.add(s.program.Listener, c, pid, seccomp.Folders, fd, closeOnExec)
+	if err != nil {
+		return false
+	}
+	s.listings.forget(descriptor{pid, n})
+	s.program.Answer(c, int64(n), 0)
+	return true
+}
+
+// duplicate answers fcntl for a folder that has such a number, so that the duplicate has one, too:
+// fts(3) lists a duplicate. The duplicate has an offset of its own. duplicate returns false for
+// other descriptors.
+func (s *supervisor) duplicate(c *seccomp.Call) bool {
+	number := int(int32(c.Args[0]))
+	if !seccomp.Folders.Has(number) || c.Args[2] >= uint64(seccomp.LeastNumber) {
+		return false
+	}
+	p, ok := s.folder(c, 0)
+	if _, isAbove := above[p]; !ok || !isAbove && !isServed(p) {
+		return false
+	}
+	fd, err := unix.Open(fmt.Sprintf("/proc/%d/fd/%d", c.Thread, number), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	return s.giveNumber(c, fd, c.Args[1] == unix.F_DUPFD_CLOEXEC)
 }
 
 // A descriptor is one of the program's.
@@ -96,25 +124,31 @@ func (l *listings) forget(d descriptor) {
 }
 
 // list answers getdents64 for a folder above the served paths: the program gets the names that the
-// tree adds, and from its next call on those that the kernel lists. list returns false if the
-// kernel should answer.
+// tree adds, and from its next call on those that the kernel lists. The folder of the device files
+// has nothing else; there the tree's files have another type. list returns false if the kernel
+// should answer.
 func (s *supervisor) list(t threadMemory, c *seccomp.Call) bool {
 	dir, ok := s.folder(c, 0)
-	if !ok || len(above[dir]) == 0 {
+	if !ok || dir != devDir && len(above[dir]) == 0 {
 		return false
 	}
-	number := int(int32(c.Args[0]))
-	pid, err := process.Leader(c.Thread)
-	if err != nil || !atBeginning(c.Thread, number) {
+	d := descriptor{number: int(int32(c.Args[0]))}
+	var err error
+	if d.pid, err = process.Leader(c.Thread); err != nil || !atBeginning(c.Thread, d.number) {
 		return false
 	}
 	b := s.tree.entries(dir)
-	if len(b) == 0 || uint64(len(b)) > c.Args[2] || !s.listings.begin(descriptor{pid, number}) {
+	if len(b) == 0 || uint64(len(b)) > c.Args[2] {
 		return false
 	}
-	err = t.Write(b, c.Args[1])
-	if err != nil {
-		s.listings.forget(descriptor{pid, number})
+	if !s.listings.begin(d) {
+		if dir == devDir {
+			s.program.Answer(c, 0, 0)
+		}
+		return dir == devDir
+	}
+	if err = t.Write(b, c.Args[1]); err != nil {
+		s.listings.forget(d)
 	}
 	s.program.Answer(c, int64(len(b)), errnoOf(err))
 	return true
@@ -134,13 +168,21 @@ const (
 	entryName = 19
 )
 
-// entries returns struct linux_dirent64 for the names that the tree adds to a folder of the host.
+// entries returns struct linux_dirent64 for the names that the tree adds to a folder of the host,
+// or for all of the device files.
 func (t *tree) entries(dir string) (all []byte) {
-	for _, name := range above[dir] {
+	names := above[dir]
+	if dir == devDir {
+		names = []string{".", "..", path.Base(devPath), path.Base(cmPath)}
+	}
+	for _, name := range names {
 		p := path.Join(dir, name)
 		var st unix.Stat_t
-		if _, err := os.Lstat(p); err == nil || unix.Lstat(t.root+p, &st) != nil {
+		if _, err := os.Lstat(p); err == nil && dir != devDir || unix.Lstat(t.host(p), &st) != nil {
 			continue // the host has that name itself
+		}
+		if p == devPath || p == cmPath {
+			st.Mode = unix.S_IFCHR
 		}
 		b := make([]byte, (entryName+len(name)+1+7)&^7)
 		binary.NativeEndian.PutUint64(b, st.Ino)

@@ -90,13 +90,25 @@ var looks = []struct {
 		return fmt.Sprint(n), errors.Join(err, err2, err3)
 	}},
 	{"a listing of the class", DeviceName + " L", func() (string, error) { return list(ofClass, "") }},
-	{"a listing of the device files", "rdma_cm - uverbs0 -", func() (string, error) { return list(devDir, "") }},
+	{"a listing of the device files", "rdma_cm D uverbs0 D", func() (string, error) { return list(devDir, "") }},
 
 	{"a path below a descriptor of /", "rddp run", func() (string, error) { return readBelow("/", "sys/class/infiniband/"+DeviceName+"/node_desc") }},
 	{"a path below a descriptor of /sys/class", "rddp run", func() (string, error) { return readBelow("/sys/class", "infiniband/"+DeviceName+"/node_desc") }},
 	{"a path below a descriptor of the class", "rddp run", func() (string, error) { return readBelow(ofClass, DeviceName+"/node_desc") }},
 	{"the device below a descriptor of /dev", "d: 231:192", func() (string, error) { return deviceBelow("/dev", "infiniband/uverbs0") }},
 	{"the device below a descriptor of its folder", "d: 231:192", func() (string, error) { return deviceBelow(devDir, "uverbs0") }},
+	{"the device below a duplicate", "true", func() (string, error) {
+		return below(devDir, func(dir int) (string, error) {
+			twin, err := unix.FcntlInt(uintptr(dir), unix.F_DUPFD_CLOEXEC, 3)
+			if err != nil {
+				return "", err
+			}
+			defer unix.Close(twin)
+			var st unix.Stat_t
+			err = unix.Fstatat(twin, "uverbs0", &st, 0)
+			return fmt.Sprint(st.Rdev == unix.Mkdev(devMajor, devMinor)), err
+		})
+	}},
 	{"readlink below a descriptor", "../../devices/virtual/infiniband/" + DeviceName, func() (string, error) {
 		return below(ofClass, func(dir int) (string, error) { return readLinkAt(dir, DeviceName) })
 	}},

@@ -108,7 +108,7 @@ func (s *supervisor) openFile(c *seccomp.Call, path string, flags int) {
 	defer unix.Close(fd)
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
-		s.giveFolder(c, fd, flags)
+		s.giveFolder(c, fd, flags&unix.O_CLOEXEC != 0)
 		return
 	}
 	if err := s.program.AnswerFD(c, fd, flags&unix.O_CLOEXEC != 0); err != nil {

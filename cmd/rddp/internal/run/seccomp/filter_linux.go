@@ -113,7 +113,8 @@ func (a *assembler) argument(n uint32) { a.add(loadWord, dataArgs+8*n) }
 //   - listings of a descriptor with a number of Folders;
 //   - calls that stat a descriptor with a number of Devices or Channels;
 //   - writes to a descriptor with a number of Channels, if they have the length of a command;
-//   - calls that may put a descriptor at such a number: see Dup;
+//   - calls that may put a descriptor at such a number: see Dup; fcntl also for duplicates of a
+//     descriptor with a number of Folders, which get such a number, too;
 //   - the ioctl of verbs, on any descriptor;
 //   - execve and execveat.
 //
@@ -181,7 +182,7 @@ func Filter(tcp TCP) []unix.SockFilter {
 	a.label("folder") // getdents64, fchdir: the descriptor is argument 0
 	a.argument(0)
 	a.label("folder number")
-	a.jump(jumpAtLeast, leastNumber, "", "allow")
+	a.jump(jumpAtLeast, LeastNumber, "", "allow")
 	a.add(and, classMask)
 	a.jump(jumpEqual, uint32(Folders), "notify", "allow")
 
@@ -197,7 +198,7 @@ func Filter(tcp TCP) []unix.SockFilter {
 
 	a.label("write")
 	a.argument(0)
-	a.jump(jumpAtLeast, leastNumber, "", "allow")
+	a.jump(jumpAtLeast, LeastNumber, "", "allow")
 	a.add(and, classMask)
 	a.jump(jumpEqual, uint32(Channels), "", "allow")
 	a.argument(2)
@@ -208,11 +209,11 @@ func Filter(tcp TCP) []unix.SockFilter {
 
 	a.label("descriptor")
 	a.argument(0)
-	a.jump(jumpAtLeast, leastNumber, "odd", "allow")
+	a.jump(jumpAtLeast, LeastNumber, "odd", "allow")
 
 	a.label("to a number") // dup2 and dup3: the new number is argument 1. No number of a Class is 0 modulo 4
 	a.argument(1)
-	a.jump(jumpAtLeast, leastNumber, "", "allow")
+	a.jump(jumpAtLeast, LeastNumber, "", "allow")
 	a.jump(jumpIfSet, classMask, "notify", "allow")
 
 	a.label("odd") // the numbers of Devices and Channels are odd
@@ -224,7 +225,11 @@ func Filter(tcp TCP) []unix.SockFilter {
 	a.jump(jumpEqual, unix.F_DUPFD_CLOEXEC, "least", "allow")
 	a.label("least")
 	a.argument(2)
-	a.jump(jumpAtLeast, leastNumber, "notify", "allow")
+	a.jump(jumpAtLeast, LeastNumber, "notify", "")
+	a.argument(0)
+	a.jump(jumpAtLeast, LeastNumber, "", "allow")
+	a.add(and, classMask)
+	a.jump(jumpEqual, uint32(Folders), "notify", "allow")
 
 	a.label("notify")
 	a.add(returnConstant, notify)

@@ -14,12 +14,12 @@ const (
 )
 
 const (
-	leastNumber = 32
+	LeastNumber = 32 // the least number of a Class
 	classMask   = 3
 )
 
 // Has reports whether a number belongs to the class.
-func (c Class) Has(number int) bool { return number >= leastNumber && number&classMask == int(c) }
+func (c Class) Has(number int) bool { return number >= LeastNumber && number&classMask == int(c) }
 
 // The lengths in bytes of writes that may be rdma_cm commands. All but the shortest are multiples
 // of 8. longestCommand is longer than today's commands.
