@@ -45,13 +45,17 @@ func (d *Device) Addresses() []netip.Addr { return d.addresses }
 func (d *Device) HasAddress(a netip.Addr) bool { return slices.Contains(d.addresses, a) }
 
 // IsOwn reports whether a connection manager may use a as an address of the device. Like Linux's
-// rdma_cm, it may use loopback addresses, which need not be GIDs.
-func (d *Device) IsOwn(a netip.Addr) bool { return a.IsLoopback() || d.HasAddress(a) }
+// rdma_cm, it may use 127.0.0.1 and ::1, which need not be GIDs.
+func (d *Device) IsOwn(a netip.Addr) bool { return isThisHost(a) || d.HasAddress(a) }
+
+func isThisHost(a netip.Addr) bool {
+	return a == netip.AddrFrom4([4]byte{127, 0, 0, 1}) || a == netip.IPv6Loopback()
+}
 
 // Named returns the address by which queue pairs name the host that a connection manager has
-// reached at a: the first GID if a is a loopback address and no GID.
+// reached at a: the first GID if a is 127.0.0.1 or ::1, and no GID.
 func (d *Device) Named(a netip.Addr) netip.Addr {
-	if a.IsLoopback() && !d.HasAddress(a) {
+	if isThisHost(a) && !d.HasAddress(a) {
 		return d.addresses[0]
 	}
 	return a

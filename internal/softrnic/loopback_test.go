@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestLoopbackAddress: a connection manager may use every loopback address, and queue pairs name
+// TestLoopbackAddress: a connection manager may use 127.0.0.1 and ::1 in any case, and queue pairs name
 // this host by a GID.
 func TestLoopbackAddress(t *testing.T) {
 	d, err := New(Config{Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("127.0.0.3")}})
@@ -22,6 +22,7 @@ func TestLoopbackAddress(t *testing.T) {
 		{"192.0.2.2", false, "192.0.2.2"},
 		{"127.0.0.1", true, "192.0.2.1"},
 		{"::1", true, "192.0.2.1"},
+		{"127.0.0.2", false, "127.0.0.2"},
 		{"127.0.0.3", true, "127.0.0.3"},
 	} {
 		a := netip.MustParseAddr(tt.addr)
