@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestLoopbackAddress: a connection manager may use 127.0.0.1 and ::1 in any case, and queue pairs name
-// this host by a GID.
+// TestLoopbackAddress: a connection manager may use 127.0.0.1 and ::1 in any case, and queue pairs
+// name this host by a GID.
 func TestLoopbackAddress(t *testing.T) {
 	d, err := New(Config{Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("127.0.0.3")}})
 	if err != nil {
