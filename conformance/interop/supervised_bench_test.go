@@ -16,10 +16,13 @@ import (
 )
 
 // guestDevices are the devices of the guest, each with the words before a program's name.
-var guestDevices = []struct{ desc, prefix string }{
-	{"siw", ""},
-	{"iwarp", "rddp run --iwarp --address " + GuestIP + " "},
-	{"joined", "rddp run --address " + GuestIP + " "},
+var guestDevices = []struct {
+	desc, prefix string
+	port         int // of TCP, where the server listens
+}{
+	{"siw", "", supervisedPort},
+	{"iwarp", "rddp run --iwarp --address " + GuestIP + " ", supervisedPort},
+	{"joined", "rddp run --address " + GuestIP + " ", joinedPort},
 }
 
 // BenchmarkNextToSiw runs perftest in the guest, in turns: with both ends over siw, and with both
@@ -41,7 +44,7 @@ func BenchmarkNextToSiw(b *testing.B) {
 			results := make([][]float64, len(guestDevices))
 			for range b.N {
 				for i, d := range guestDevices {
-					results[i] = append(results[i], perftest(b, g, d.prefix+program.line, program.column))
+					results[i] = append(results[i], perftest(b, g, d.prefix+program.line, d.port, program.column))
 				}
 			}
 			for i, all := range results {
@@ -69,8 +72,9 @@ func putRddp(b testing.TB, g *Guest) {
 	g.Put(b, "/usr/bin/rddp", binary, 0o755)
 }
 
-// perftest runs a program of perftest at both ends, and returns one column of its result.
-func perftest(b *testing.B, g *Guest, line string, column int) float64 {
+// perftest runs a program of perftest at both ends, and returns one column of its result. port is
+// where the server listens.
+func perftest(b *testing.B, g *Guest, line string, port, column int) float64 {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), 2*time.Minute)
 	defer cancel()
@@ -80,7 +84,7 @@ func perftest(b *testing.B, g *Guest, line string, column int) float64 {
 		if err != nil {
 			b.Fatal(err)
 		}
-		g.AwaitListener(b, supervisedPort)
+		g.AwaitListener(b, port)
 		client, err := g.Run(ctx, strings.Fields(line+" "+GuestIP)...)
 		server.Kill()
 		if err != nil {

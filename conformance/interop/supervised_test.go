@@ -24,7 +24,8 @@ import (
 
 const (
 	supervisedPort  = 7600
-	supervisedLimit = time.Minute // longest run of a pair of programs
+	joinedPort      = 61440 | supervisedPort&4095 // where rddp run without --iwarp listens: see docs/run.md
+	supervisedLimit = time.Minute                 // longest run of a pair of programs
 )
 
 // connectedPrograms are pairs of programs: one listens, and the other connects. The two arguments

@@ -41,7 +41,7 @@ func TestSupervisedYama(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g.AwaitListener(t, supervisedPort)
+			g.AwaitListener(t, joinedPort)
 			client, err := g.Run(ctx, nobody(fmt.Sprintf("rping -c -a 127.0.0.1 -p %d -C 5 -V -v", supervisedPort))...)
 			if err != nil || client.Code != 0 || strings.Count(client.Stdout, "ping data: rdma-ping-") != 5 {
 				server.Kill()
