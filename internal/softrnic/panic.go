@@ -5,9 +5,10 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// recovers is deferred where a peer's bytes are acted upon, and what comes after them. A panic
-// there is a bug. It fails the queue pair, and not the process with the queue pairs of all
-// programs. The locks that are held must be unlocked by deferred calls.
+// recovers is deferred by each function that acts on what a peer has sent, at once or later. A
+// panic there is a bug. It ends the queue pair, and not the process with the queue pairs of all
+// programs. The function must unlock its locks by deferred calls, so that they are free when
+// recovers runs.
 func (q *queuePair) recovers() {
 	value := recover()
 	if value == nil {

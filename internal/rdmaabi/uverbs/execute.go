@@ -2,8 +2,8 @@ package uverbs
 
 import "syscall"
 
-// A Handler is what executes commands for one open device: it has their inputs and results as Go
-// values. A handle is the number of an object. The errors are those that the program gets.
+// A Handler executes the commands of a program that has opened the device. Inputs and results are
+// Go values. A handle is the number of an object. The program gets the errors as they are.
 type Handler interface {
 	// GetContext and CreateCompChannel make the channel for asynchronous events, and one for
 	// completions. They return its descriptor in the program.
@@ -28,8 +28,8 @@ type Handler interface {
 	CreateCQ(q CQ) (handle, entries uint32, at Mapping, e syscall.Errno)
 	ResizeCQ(handle, entries uint32) (has uint32, at Mapping, e syscall.Errno)
 	ReqNotifyCQ(handle uint32, solicitedOnly bool) syscall.Errno
-	// The functions that destroy return how many events about the object the program has read. It
-	// waits until it has acknowledged so many.
+	// DestroyCQ, DestroyQP and DestroySRQ return how many events about the object the program has
+	// read. The program waits until it has acknowledged that number.
 	DestroyCQ(handle uint32) (completions, asynchronous uint32, e syscall.Errno)
 
 	CreateQP(q QP) (CreatedQP, syscall.Errno)
