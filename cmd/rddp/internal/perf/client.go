@@ -204,9 +204,9 @@ func closeAll(closers []*closer) {
 // A run is what one run has measured, over all connections together.
 type run struct {
 	elapsed time.Duration
-	ops     int           // operations
-	here    time.Duration // processor time of this process
-	there   time.Duration // processor time of the servers
+	ops     int     // operations
+	here    cpuTime // of this process
+	there   cpuTime // of the servers
 	hasCPU  bool
 	times   *hdrhistogram.Histogram
 }
@@ -227,13 +227,13 @@ func (c *client) measure(ctx context.Context, j job, ends []*end, count int) (r 
 	if err != nil {
 		return r, err
 	}
-	r.ops, r.here, r.hasCPU, r.times = count*len(ends), after-before, has, c.times.take()
+	r.ops, r.here, r.hasCPU, r.times = count*len(ends), after.minus(before), has, c.times.take()
 	for _, s := range c.servers {
 		a, err := ask(s.c, command{}, c.o.Timeout)
 		if err != nil {
 			return r, err
 		}
-		r.there += a.CPU
+		r.there = r.there.plus(a.CPU)
 		r.hasCPU = r.hasCPU && s.hasCPU
 		if len(a.Histogram) > 0 {
 			h, err := hdrhistogram.Decode(a.Histogram)

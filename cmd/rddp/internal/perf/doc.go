@@ -19,7 +19,8 @@
 //   - Plain TCP is used efficiently: the receiver of a bulk run asks for at least 64 KiB in each
 //     Read.
 //   - Processor time is the user and system time of whole processes during the run. The servers
-//     report theirs over the control connection.
+//     report theirs over the control connection. Its ratio to that of plain TCP, for one operation
+//     at both ends, is the figure to trust on a machine with other work.
 //   - With Options.OneCPU, all threads of the processes run on one CPU. Such figures show the work
 //     per byte, without wake-ups across CPUs, and are the most reproducible.
 //   - Otherwise, a round is repeated if passing a cache line between CPUs takes several times as

@@ -2,9 +2,7 @@
 
 package perf
 
-import "time"
-
 // processTime reports that this operating system cannot tell the processor time of a process.
-func processTime() (time.Duration, bool) { return 0, false }
+func processTime() (cpuTime, bool) { return cpuTime{}, false }
 
 func fileLimit() uint64 { return 0 }

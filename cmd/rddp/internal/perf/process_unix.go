@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// processTime returns the processor time of this process, user and system, and whether the
-// operating system can tell.
-func processTime() (time.Duration, bool) {
+// processTime returns the processor time of this process, and whether the operating system can
+// tell.
+func processTime() (cpuTime, bool) {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		return 0, false
+		return cpuTime{}, false
 	}
-	return time.Duration(r.Utime.Nano() + r.Stime.Nano()), true
+	return cpuTime{time.Duration(r.Utime.Nano()), time.Duration(r.Stime.Nano())}, true
 }
 
 // fileLimit returns the number of files that this process may open, or 0 if the operating system

@@ -5,16 +5,18 @@ import (
 	"time"
 )
 
-// processTime returns the processor time of this process, user and system, and whether the
-// operating system can tell.
-func processTime() (time.Duration, bool) {
+// processTime returns the processor time of this process, and whether the operating system can
+// tell.
+func processTime() (cpuTime, bool) {
 	var created, exited, kernel, user syscall.Filetime
 	self, err := syscall.GetCurrentProcess()
 	if err != nil || syscall.GetProcessTimes(self, &created, &exited, &kernel, &user) != nil {
-		return 0, false
+		return cpuTime{}, false
 	}
-	ticks := func(f syscall.Filetime) int64 { return int64(f.HighDateTime)<<32 | int64(f.LowDateTime) }
-	return time.Duration(ticks(kernel)+ticks(user)) * 100, true // a tick is 100 ns
+	of := func(f syscall.Filetime) time.Duration { // in ticks of 100 ns
+		return time.Duration(int64(f.HighDateTime)<<32|int64(f.LowDateTime)) * 100
+	}
+	return cpuTime{of(user), of(kernel)}, true
 }
 
 func fileLimit() uint64 { return 0 } // handles are limited by memory only

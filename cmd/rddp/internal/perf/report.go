@@ -64,12 +64,19 @@ type Result struct {
 	RatioQuartiles []float64 `json:"ratio_quartiles,omitempty"` // the first and the third quartile of the rounds
 	Lat            *Latency  `json:"lat_us,omitempty"`          // if each operation waits for an answer and the depth is 1
 
-	// Processor time, user and system, of all processes together, of this one, and of the servers.
-	// 0 if an operating system cannot tell.
-	CPUPerGB      float64 `json:"cpu_s_per_gb,omitempty"`
-	CPUPerGBHere  float64 `json:"cpu_s_per_gb_here,omitempty"`
-	CPUPerGBThere float64 `json:"cpu_s_per_gb_there,omitempty"`
-	CPUPerOp      float64 `json:"cpu_us_per_msg,omitempty"`
+	// Processor time of all processes together, for each operation and for 10^9 bytes. CPUHere and
+	// CPUThere are the parts of this process and of the servers: means over the rounds, because the
+	// division between user and system needs long runs. All are absent if an operating system cannot
+	// tell.
+	CPUPerOp float64  `json:"cpu_us_per_msg,omitempty"`
+	CPUPerGB float64  `json:"cpu_s_per_gb,omitempty"`
+	CPUHere  *CPUTime `json:"cpu_us_here,omitempty"`
+	CPUThere *CPUTime `json:"cpu_us_there,omitempty"`
+	// CPURatioToTCP is CPUPerOp divided by that of the reference in the same round. Less than 1 is
+	// cheaper than plain TCP. Other work on the machine changes it much less than RatioToTCP.
+	CPURatioToTCP     float64   `json:"cpu_ratio_to_tcp,omitempty"`
+	CPURatioSpread    []float64 `json:"cpu_ratio_spread,omitempty"`    // the lowest and the highest of the rounds
+	CPURatioQuartiles []float64 `json:"cpu_ratio_quartiles,omitempty"` // the first and the third quartile of the rounds
 }
 
 func newReport(o *Options) *Report {
@@ -166,7 +173,7 @@ func (r *Report) summary() string {
 	return text
 }
 
-var columns = []string{"op", "conns", "size", "depth", "post", "CRC", "MB/s", "k msgs/s", "x TCP", "spread", "p50 µs", "p90", "p99", "max", "CPU s/GB", "CPU µs/msg"}
+var columns = []string{"op", "conns", "size", "depth", "post", "CRC", "MB/s", "k msgs/s", "x TCP", "spread", "p50 µs", "p90", "p99", "max", "CPU µs/msg", "user", "system", "x TCP's CPU", "spread"}
 
 // row returns the cells of the table. A cell without a value is "-".
 func (r *Result) row() []string {
@@ -182,17 +189,23 @@ func (r *Result) row() []string {
 		}
 		return s
 	}
-	spread := "-"
-	if len(r.RatioSpread) == 2 {
-		spread = fmt.Sprintf("%.2f–%.2f", r.RatioSpread[0], r.RatioSpread[1])
+	spread := func(s []float64) string {
+		if len(s) != 2 {
+			return "-"
+		}
+		return fmt.Sprintf("%.2f–%.2f", s[0], s[1])
 	}
 	lat := Latency{}
 	if r.Lat != nil {
 		lat = *r.Lat
 	}
+	user, system := "-", "-"
+	if r.CPUHere != nil && r.CPUThere != nil {
+		user, system = fmt.Sprintf("%.2f", r.CPUHere.User+r.CPUThere.User), fmt.Sprintf("%.2f", r.CPUHere.System+r.CPUThere.System)
+	}
 	return []string{
 		r.Op, fmt.Sprint(r.Conns), fmt.Sprint(r.Size), fmt.Sprint(r.Depth), text(r.Post), text(r.CRC), cell("%.1f", r.BytesPerS/1e6), cell("%.1f", r.MsgsPerS/1e3),
-		cell("%.2f", r.RatioToTCP), spread, cell("%.1f", lat.P50), cell("%.1f", lat.P90), cell("%.1f", lat.P99), cell("%.0f", lat.Max),
-		cell("%.2f", r.CPUPerGB), cell("%.2f", r.CPUPerOp),
+		cell("%.2f", r.RatioToTCP), spread(r.RatioSpread), cell("%.1f", lat.P50), cell("%.1f", lat.P90), cell("%.1f", lat.P99), cell("%.0f", lat.Max),
+		cell("%.2f", r.CPUPerOp), user, system, cell("%.2f", r.CPURatioToTCP), spread(r.CPURatioSpread),
 	}
 }

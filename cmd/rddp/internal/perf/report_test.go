@@ -18,7 +18,8 @@ func sample() *Report {
 		Results: []Result{
 			{Op: "tcp", Size: 64, Depth: 1, Conns: 1, Rounds: 3, Seconds: 1, BytesPerS: 1e9, MsgsPerS: 15e6, CPUPerGB: 0.5},
 			{Op: "tcp", Size: 4096, Depth: 1, Conns: 1, Rounds: 3, Seconds: 1, BytesPerS: 2e9, MsgsPerS: 5e5, CPUPerGB: 0.5},
-			{Op: "write", CRC: "off", Size: 64, Depth: 16, Post: PostBatch, Reference: "tcp", MsgsPerS: 1, MsgsSpread: []float64{0.5, 2}, BytesPerS: 64, RatioToTCP: 2, RatioSpread: []float64{1, 3}, RatioQuartiles: []float64{1.5, 2.5}},
+			{Op: "write", CRC: "off", Size: 64, Depth: 16, Post: PostBatch, Reference: "tcp", MsgsPerS: 1, MsgsSpread: []float64{0.5, 2}, BytesPerS: 64, RatioToTCP: 2, RatioSpread: []float64{1, 3}, RatioQuartiles: []float64{1.5, 2.5},
+				CPUPerOp: 10, CPUPerGB: 156, CPUHere: &CPUTime{1, 2}, CPUThere: &CPUTime{3, 4.25}, CPURatioToTCP: 1.75, CPURatioSpread: []float64{1.25, 2.25}, CPURatioQuartiles: []float64{1.5, 2}},
 			{Op: "echo", CRC: "on", Size: 64, Depth: 1, Reference: "tcp-echo", MsgsPerS: 1e4, BytesPerS: 64e4, RatioToTCP: 0.9, Lat: &Latency{1, 2, 3, 4, 5}},
 		},
 		Idles: []Idle{
@@ -85,7 +86,7 @@ func TestText(t *testing.T) {
 	if err := sample().WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"(Abacus)", "pinned to CPU 1", "x TCP", "1.00–3.00", "the memory of an idle one", "4.75", "4.00–5.00", "20.3"} {
+	for _, want := range []string{"(Abacus)", "pinned to CPU 1", "x TCP", "1.00–3.00", "4.00    6.25         1.75  1.25–2.25", "the memory of an idle one", "4.75", "4.00–5.00", "20.3"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, &b)
 		}

@@ -95,8 +95,31 @@ type series struct {
 	count  int // operations on each connection in one run
 	rounds int // completed rounds; a reference has several runs in each
 	runs   []run
-	ratios []float64 // to plain TCP, one for each round
+	ratios []ratio // one for each round
 	times  *hdrhistogram.Histogram
+}
+
+// A ratio compares a run with the run of its reference.
+type ratio struct {
+	rate float64 // more than 1 is faster than plain TCP
+	cpu  float64 // processor time for each operation: less than 1 is cheaper; 0 if an operating system cannot tell
+}
+
+// to returns the ratio of r to ref.
+func (r *run) to(ref *run) (q ratio) {
+	q.rate = r.rate() / ref.rate()
+	if r.hasCPU && ref.hasCPU && ref.cpu() > 0 {
+		q.cpu = r.cpu() / ref.cpu()
+	}
+	return q
+}
+
+// rate returns operations per second.
+func (r *run) rate() float64 { return float64(r.ops) / r.elapsed.Seconds() }
+
+// cpu returns the processor time of all processes for one operation, in microseconds.
+func (r *run) cpu() float64 {
+	return float64(r.here.plus(r.there).sum().Nanoseconds()) / 1e3 / float64(r.ops)
 }
 
 // runs returns the number of runs of all rounds, for Progress.
@@ -197,15 +220,15 @@ func (m *meter) rounds(all map[job]*series, round func(reverse bool) (enter func
 type outcome struct {
 	series *series
 	run    run
-	ratio  float64 // 0 for the reference
+	ratio  *ratio // nil for the reference
 }
 
 func (o outcome) enter() {
 	s := o.series
 	s.runs = append(s.runs, o.run)
 	s.times.Merge(o.run.times)
-	if o.ratio > 0 {
-		s.ratios = append(s.ratios, o.ratio)
+	if o.ratio != nil {
+		s.ratios = append(s.ratios, *o.ratio)
 	}
 }
 
@@ -228,8 +251,7 @@ func (m *meter) progress(what string) {
 // round runs the jobs of one round in order. The ratio of a job is relative to the adjacent run of
 // ref.
 func (m *meter) round(ctx context.Context, all map[job]*series, ref job, runs []job) (outcomes []outcome, err error) {
-	rates := make([]float64, len(runs))
-	for i, j := range runs {
+	for _, j := range runs {
 		m.progress(j.String())
 		s := all[j]
 		r, err := m.measure(ctx, j, s.ends, s.count)
@@ -238,11 +260,11 @@ func (m *meter) round(ctx context.Context, all map[job]*series, ref job, runs []
 		}
 		m.done++
 		outcomes = append(outcomes, outcome{series: s, run: r})
-		rates[i] = r.rate()
 	}
 	for i, j := range runs {
 		if j != ref {
-			outcomes[i].ratio = rates[i] / rates[nearest(runs, ref, i)]
+			q := outcomes[i].run.to(&outcomes[nearest(runs, ref, i)].run)
+			outcomes[i].ratio = &q
 		}
 	}
 	return outcomes, nil
@@ -262,36 +284,48 @@ func nearest(runs []job, ref job, i int) int {
 
 // result returns the medians over the rounds.
 func (s *series) result() Result {
-	all := func(f func(run) float64) []float64 {
+	of := func(f func(*run) float64) []float64 {
 		values := make([]float64, len(s.runs))
-		for i, r := range s.runs {
-			values[i] = f(r)
+		for i := range s.runs {
+			values[i] = f(&s.runs[i])
 		}
 		return values
 	}
-	of := func(f func(run) float64) float64 { return median(all(f)) }
-	rate := func(r run) float64 { return r.rate() }
-	gb := func(r run) float64 { return float64(r.ops) * float64(s.job.size) / 1e9 }
+	var rates, costs []float64
+	for _, q := range s.ratios {
+		rates = append(rates, q.rate)
+		if q.cpu > 0 {
+			costs = append(costs, q.cpu)
+		}
+	}
 	r := Result{
 		Op: s.job.name, Size: s.job.size, Depth: s.job.depth, Post: s.job.post(),
-		Seconds:        of(func(r run) float64 { return r.elapsed.Seconds() }),
-		BytesPerS:      of(func(r run) float64 { return gb(r) * 1e9 / r.elapsed.Seconds() }),
-		MsgsPerS:       of(rate),
-		MsgsSpread:     spread(all(rate)),
-		Lat:            latencyOf(s.times),
-		RatioToTCP:     median(s.ratios),
-		RatioSpread:    spread(s.ratios),
-		RatioQuartiles: quartiles(s.ratios),
+		Seconds:           median(of(func(r *run) float64 { return r.elapsed.Seconds() })),
+		MsgsPerS:          median(of((*run).rate)),
+		MsgsSpread:        spread(of((*run).rate)),
+		Lat:               latencyOf(s.times),
+		RatioToTCP:        median(rates),
+		RatioSpread:       spread(rates),
+		RatioQuartiles:    quartiles(rates),
+		CPURatioToTCP:     median(costs),
+		CPURatioSpread:    spread(costs),
+		CPURatioQuartiles: quartiles(costs),
 	}
+	r.BytesPerS = r.MsgsPerS * float64(s.job.size)
 	if s.job.over != overTCP {
 		r.CRC = onOff(s.job.crc)
 		r.Reference = s.job.reference().name
 	}
-	if !slices.ContainsFunc(s.runs, func(r run) bool { return !r.hasCPU }) {
-		r.CPUPerGB = of(func(r run) float64 { return (r.here + r.there).Seconds() / gb(r) })
-		r.CPUPerGBHere = of(func(r run) float64 { return r.here.Seconds() / gb(r) })
-		r.CPUPerGBThere = of(func(r run) float64 { return r.there.Seconds() / gb(r) })
-		r.CPUPerOp = of(func(r run) float64 { return float64((r.here + r.there).Nanoseconds()) / 1e3 / float64(r.ops) })
+	if slices.ContainsFunc(s.runs, func(r run) bool { return !r.hasCPU }) {
+		return r
 	}
+	r.CPUPerOp = median(of((*run).cpu))
+	r.CPUPerGB = r.CPUPerOp / float64(s.job.size) * 1e3
+	var here, there cpuTime
+	ops := 0
+	for _, v := range s.runs {
+		here, there, ops = here.plus(v.here), there.plus(v.there), ops+v.ops
+	}
+	r.CPUHere, r.CPUThere = here.per(ops), there.per(ops)
 	return r
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -32,6 +33,10 @@ func TestRunAllOperations(t *testing.T) {
 		if (v.RatioToTCP > 0) != (op.over != overTCP) || (len(v.RatioSpread) == 2) != (op.over != overTCP) {
 			t.Errorf("%+v: ratio to TCP", v)
 		}
+		if told := v.CPUHere != nil && v.CPUThere != nil; runtime.GOOS == "linux" && !told || (v.CPURatioToTCP > 0) != (told && op.over != overTCP) ||
+			told && (v.CPUPerOp <= 0 || v.CPUHere.User+v.CPUHere.System <= 0 || v.CPUThere.User+v.CPUThere.System <= 0) {
+			t.Errorf("%+v: processor time %v, %v", v, v.CPUHere, v.CPUThere)
+		}
 		if latency := op.kind.answered() && v.Depth == 1; (v.Lat != nil) != latency || latency && (v.Lat.P50 <= 0 || v.Lat.P50 > v.Lat.Max) {
 			t.Errorf("%+v: latency %+v", v, v.Lat)
 		}
@@ -49,6 +54,23 @@ func TestRunAllOperations(t *testing.T) {
 	// reference, 2 CRC * 3 variants.
 	if want := 2*(2+2*12) + 1 + 6; len(got) != want {
 		t.Errorf("%d results, want %d: %q", len(got), want, got)
+	}
+}
+
+// The ratio of processor time is that of both ends together, user and system, for one operation.
+// With an end that cannot tell its processor time, there is none.
+func TestRatio(t *testing.T) {
+	r := run{elapsed: time.Second, ops: 10, here: cpuTime{1000, 2000}, there: cpuTime{3000, 4000}, hasCPU: true}
+	ref := run{elapsed: time.Second, ops: 40, here: cpuTime{5000, 0}, there: cpuTime{0, 11000}, hasCPU: true}
+	if q := r.to(&ref); q != (ratio{rate: 0.25, cpu: 2.5}) {
+		t.Errorf("%+v", q)
+	}
+	for _, mute := range []*run{&r, &ref} {
+		mute.hasCPU = false
+		if q := r.to(&ref); q != (ratio{rate: 0.25}) {
+			t.Errorf("%+v", q)
+		}
+		mute.hasCPU = true
 	}
 }
 

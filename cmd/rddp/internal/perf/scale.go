@@ -141,13 +141,14 @@ const leastCount = 16
 
 // enterRound records the measurements of a round. Ratios are relative to TCP in the same round.
 func (m *meter) enterRound(crowds []*crowd, outcomes []outcome, idle []*idles) {
-	rates := make(map[job]float64)
-	for _, o := range outcomes {
-		rates[o.series.job] = o.run.rate()
+	runs := make(map[job]*run)
+	for i := range outcomes {
+		runs[outcomes[i].series.job] = &outcomes[i].run
 	}
 	for _, o := range outcomes {
 		if j := o.series.job; j.over != overTCP {
-			o.ratio = rates[j] / rates[j.reference()]
+			q := o.run.to(runs[j.reference()])
+			o.ratio = &q
 		}
 		o.enter()
 	}
@@ -168,9 +169,6 @@ func (m *meter) enterRound(crowds []*crowd, outcomes []outcome, idle []*idles) {
 
 // seconds returns the mean time to open a connection.
 func (c *crowd) seconds() float64 { return c.opening.Seconds() / float64(c.opened) }
-
-// rate returns operations per second.
-func (r *run) rate() float64 { return float64(r.ops) / r.elapsed.Seconds() }
 
 // gather opens all connections of one kind, one after another, uses each, and measures their memory
 // when they are idle.

@@ -263,7 +263,7 @@ type desk struct {
 	s      *Server
 	c      net.Conn
 	v      *session
-	before time.Duration // processor time at the beginning of a run
+	before cpuTime // at the beginning of a run
 	door   *door
 }
 
@@ -284,7 +284,7 @@ func (d *desk) answer(ctx context.Context, q *command) (a answer, err error) {
 		m := memoryNow()
 		a.Memory = &m
 	default:
-		a.CPU = now - d.before
+		a.CPU = now.minus(d.before)
 		if h := d.v.take(); h.TotalCount() > 0 {
 			a.Histogram, err = h.EncodeV2()
 		}

@@ -41,6 +41,29 @@ func quartiles(values []float64) []float64 {
 	return []float64{quantile(0.25), quantile(0.75)}
 }
 
+// A cpuTime is processor time. The sum is exact on Linux, but the kernel divides it by what its
+// clock ticks have seen, so the parts need runs that are much longer than a tick.
+type cpuTime struct {
+	User, System time.Duration
+}
+
+func (t cpuTime) sum() time.Duration      { return t.User + t.System }
+func (t cpuTime) plus(u cpuTime) cpuTime  { return cpuTime{t.User + u.User, t.System + u.System} }
+func (t cpuTime) minus(u cpuTime) cpuTime { return cpuTime{t.User - u.User, t.System - u.System} }
+
+// per returns t divided by ops operations.
+func (t cpuTime) per(ops int) *CPUTime {
+	us := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 / float64(ops) }
+	return &CPUTime{us(t.User), us(t.System)}
+}
+
+// A CPUTime is the processor time of one end for one operation, in microseconds: outside the
+// kernel, and in it.
+type CPUTime struct {
+	User   float64 `json:"user"`
+	System float64 `json:"system"`
+}
+
 // Latencies are recorded in nanoseconds with three significant digits.
 const (
 	maxLatency = int64(10 * time.Minute)

@@ -21,7 +21,7 @@ import (
 //     the answer. Each run on a data connection begins with a head.
 
 const (
-	magic      = 0x52504631 // "RPF1"
+	magic      = 0x52504632 // "RPF2": other versions refuse each other
 	maxRequest = 4 << 10    // bytes of a frame of the client
 	maxAnswer  = 1 << 20    // bytes of a frame of the server
 )
@@ -60,14 +60,14 @@ type command struct {
 
 // An answer is a frame that the server sends: to a hello and to each command.
 type answer struct {
-	Refused   string        // the reason why the server refuses the request, or ""
-	Token     string        // of the session, on a control connection
-	CPU       time.Duration // processor time of the server during the run
-	HasCPU    bool          // the server can measure its processor time
-	Files     uint64        // the number of files that the server may open; 0 if unknown
-	Address   string        // of the door, after Open
-	Memory    *Memory       // if asked for
-	Histogram []byte        // latencies that the server recorded during the run
+	Refused   string  // the reason why the server refuses the request, or ""
+	Token     string  // of the session, on a control connection
+	CPU       cpuTime // of the server during the run
+	HasCPU    bool    // the server can measure its processor time
+	Files     uint64  // the number of files that the server may open; 0 if unknown
+	Address   string  // of the door, after Open
+	Memory    *Memory // if asked for
+	Histogram []byte  // latencies that the server recorded during the run
 }
 
 // send writes v as one frame.
