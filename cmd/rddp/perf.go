@@ -27,10 +27,12 @@ func perfCommand() *cli.Command {
 			"rddp perf [options] ADDRESS...        measure against these servers",
 		Description: "Each round runs every operation next to plain TCP with the same sizes, buffers and congestion control. The\n" +
 			"results are medians over the rounds. x TCP is the rate divided by plain TCP's in the same round: more than 1\n" +
-			"is faster than plain TCP. Operations: " + strings.Join(perf.Ops(), ", ") + ".\n\n" +
+			"is faster than plain TCP. x TCP's CPU is the processor time of both ends for one operation, divided by plain TCP's:\n" +
+			"less than 1 is cheaper, and other work on the machine changes it least. Operations: " + strings.Join(perf.Ops(), ", ") + ".\n\n" +
 			"With TLS it is under all connections, so x TCP compares with TLS over TCP. --self --tls-self measures that.\n" +
 			fmt.Sprintf(tlsHelp, "perf", "--listen far", "perf", "far") + "\n\n" +
 			"   rddp perf --self --op write,read --size 4k,64k --rounds 3\n" +
+			"   rddp perf --self --op echo --size 64 --pause 0s,200us,1ms,5ms,30ms\n" +
 			"   rddp perf --self --scale",
 		Flags:  perfFlags(),
 		Action: runPerf,
@@ -52,6 +54,7 @@ func perfFlags() []cli.Flag {
 		&cli.StringFlag{Name: "post", Usage: "how to post them: `LIST` of one (Post) and batch (PostBatch) (default: both)"},
 		&cli.StringFlag{Name: "crc", Usage: "CRC32C in each FPDU: `LIST` of on and off (default: on)"},
 		&cli.StringFlag{Name: "rows", Usage: "measure exactly the rows of this `LIST`, each op/crc/size/depth or op/crc/size/depth/post, such as write/on/64k/16/batch"},
+		&cli.StringFlag{Name: "pause", Usage: "sleep before each operation: `LIST` of durations such as 0s,1ms,30ms; with a pause, only operations whose latency is measured (default: 0s; with a pause, --time 1s)"},
 		&cli.StringFlag{Name: "conns", Usage: "numbers of connections: `LIST`; everything runs with each of them (default: one for each server)"},
 		&cli.StringFlag{Name: "load", Usage: "one of " + strings.Join(perf.Loads(), ", "), Value: perf.LoadMultiStream},
 		&cli.IntFlag{Name: "rounds", Usage: "run everything `N` times and take the medians", Value: 5},
@@ -64,7 +67,7 @@ func perfFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "read-data", Usage: "the receiver reads every byte at once, as a real program does, over plain TCP too; a send of one byte follows each write and says that it is there"},
 		&cli.DurationFlag{Name: "poll", Usage: "DDP: a Read polls for this `DURATION` before it sleeps; less than 0: never (default: the library's choice)", HideDefault: true},
 		&cli.BoolFlag{Name: "no-gate", Usage: "keep rounds in which the CPUs of a virtual machine shared no cache; without it they are repeated"},
-		&cli.BoolFlag{Name: "scale", Usage: "measure many connections: also the time to open one and the memory of an idle one (defaults: --op echo --size 1k --conns 1,64,1000,10000 --rounds 3 --time 2s)"},
+		&cli.BoolFlag{Name: "scale", Usage: "measure many connections: also the time to open one and the memory of an idle one (defaults: --op echo --size 1k --conns 1,16,64,256,1000,4000,10000 --rounds 3 --time 2s)"},
 		jsonFlag(),
 		timeoutFlag(30 * time.Second),
 		&cli.BoolFlag{Name: "peer", Hidden: true},
@@ -265,6 +268,9 @@ func perfOptions(c *cli.Command) (*perf.Options, error) {
 		OneCPU: c.Bool("one-cpu"), CPU: c.Int("cpu"), Timeout: c.Duration("timeout"),
 		Scale: c.Bool("scale"), NoGate: c.Bool("no-gate"), ReadData: c.Bool("read-data"), PollTime: c.Duration("poll"),
 	}
+	if c.IsSet("pause") && !c.IsSet("time") {
+		o.Time = 0 // its default differs
+	}
 	if c.Bool("scale") { // its defaults differ
 		for name, value := range map[string]*time.Duration{"time": &o.Time, "timeout": &o.Timeout} {
 			if !c.IsSet(name) {
@@ -317,6 +323,13 @@ func perfLists(c *cli.Command, o *perf.Options) (err error) {
 			}
 			*numbers = append(*numbers, n)
 		}
+	}
+	for _, text := range list(c.String("pause")) {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return &perf.OptionError{Option: "pause", Reason: fmt.Sprintf("%q is no duration such as 5ms", text)}
+		}
+		o.Pauses = append(o.Pauses, d)
 	}
 	for _, text := range list(c.String("crc")) {
 		if text != "on" && text != "off" {

@@ -45,6 +45,8 @@ func TestPerfUsage(t *testing.T) {
 		{"--self --ring 0", "--ring 0: 1 to"},
 		{"--self --ring 4g", "--ring 4294967296: 1 to"},
 		{"--self --buffer 0", "--buffer 0: 1 to"},
+		{"--self --pause 5", `--pause: "5" is no duration`},
+		{"--self --pause 2s", "--pause: [2s]: not between 0s and 1s"},
 		{"--self --one-cpu --cpu -2", "--cpu -2"},
 		{"--self --rows write", `--rows: "write" is not as op/crc/size/depth`},
 		{"--self --rows echo/on/64/1 --op write", "it does not go with --op"},

@@ -45,14 +45,17 @@ type result struct {
 	Op, CRC, Post      string
 	Size, Depth, Conns int
 	Reference          string
-	BytesPerS          float64   `json:"bytes_per_s"`
-	MsgsPerS           float64   `json:"msgs_per_s"`
-	MsgsSpread         []float64 `json:"msgs_per_s_spread"`
-	RatioToTCP         float64   `json:"ratio_to_tcp"`
-	RatioSpread        []float64 `json:"ratio_spread"`
-	Lat                *latency  `json:"lat_us"`
-	CPUPerGB           float64   `json:"cpu_s_per_gb"`
-	CPUPerOp           float64   `json:"cpu_us_per_msg"`
+	BytesPerS          float64       `json:"bytes_per_s"`
+	MsgsPerS           float64       `json:"msgs_per_s"`
+	MsgsSpread         []float64     `json:"msgs_per_s_spread"`
+	RatioToTCP         float64       `json:"ratio_to_tcp"`
+	RatioSpread        []float64     `json:"ratio_spread"`
+	Lat                *latency      `json:"lat_us"`
+	CPUPerGB           float64       `json:"cpu_s_per_gb"`
+	CPUPerOp           float64       `json:"cpu_us_per_msg"`
+	CPURatioToTCP      float64       `json:"cpu_ratio_to_tcp"`
+	CPURatioSpread     []float64     `json:"cpu_ratio_spread"`
+	Pause              time.Duration `json:"pause_ns"`
 }
 
 type latency struct{ P50, P90, P99, Max float64 }
@@ -120,6 +123,9 @@ func (r *result) name() string {
 	if r.CRC == "off" {
 		parts = append(parts, "no CRC")
 	}
+	if r.Pause > 0 {
+		parts = append(parts, "after "+r.Pause.String())
+	}
 	return strings.Join(parts, " ")
 }
 
@@ -167,17 +173,21 @@ func (m *measured) page() *page {
 
 func (m *measured) resultTable() table {
 	t := table{Title: "Results", Columns: []string{
-		"op", "conns", "size", "depth", "post", "CRC", "MB/s", "k msgs/s", "x TCP", "spread", "p50 µs", "p90", "p99", "max", "CPU s/GB", "CPU µs/msg",
+		"op", "conns", "size", "depth", "post", "pause", "CRC", "MB/s", "k msgs/s", "x TCP", "spread", "p50 µs", "p90", "p99", "max", "CPU µs/msg", "x TCP's CPU", "spread",
 	}}
 	for _, r := range m.results {
 		var lat latency
 		if r.Lat != nil {
 			lat = *r.Lat
 		}
+		pause := "-"
+		if r.Pause > 0 {
+			pause = r.Pause.String()
+		}
 		t.Rows = append(t.Rows, row{Cells: []string{
-			r.Op, fmt.Sprint(r.Conns), fmt.Sprint(r.Size), fmt.Sprint(r.Depth), text(r.Post), text(r.CRC), cell("%.1f", r.BytesPerS/1e6),
+			r.Op, fmt.Sprint(r.Conns), fmt.Sprint(r.Size), fmt.Sprint(r.Depth), text(r.Post), pause, text(r.CRC), cell("%.1f", r.BytesPerS/1e6),
 			cell("%.1f", r.MsgsPerS/1e3), cell("%.2f", r.RatioToTCP), span(r.RatioSpread), cell("%.1f", lat.P50), cell("%.1f", lat.P90),
-			cell("%.1f", lat.P99), cell("%.0f", lat.Max), cell("%.2f", r.CPUPerGB), cell("%.2f", r.CPUPerOp),
+			cell("%.1f", lat.P99), cell("%.0f", lat.Max), cell("%.2f", r.CPUPerOp), cell("%.2f", r.CPURatioToTCP), span(r.CPURatioSpread),
 		}})
 	}
 	return t

@@ -208,12 +208,13 @@ type run struct {
 	here    cpuTime // of this process
 	there   cpuTime // of the servers
 	hasCPU  bool
+	paused  bool // the run has pauses
 	times   *hdrhistogram.Histogram
 }
 
 // measure runs a job once, with count operations on each connection.
 func (c *client) measure(ctx context.Context, j job, ends []*end, count int) (r run, err error) {
-	h := head{kind: j.kind, batch: j.batch, latency: j.isLatency(), depth: j.depth, count: count, size: j.size}
+	h := head{kind: j.kind, batch: j.batch, latency: j.isLatency(), depth: j.depth, count: count, size: j.size, pause: j.pause}
 	for _, s := range c.servers {
 		if _, err := ask(s.c, command{Begin: true}, c.o.Timeout); err != nil {
 			return r, err
@@ -227,7 +228,7 @@ func (c *client) measure(ctx context.Context, j job, ends []*end, count int) (r 
 	if err != nil {
 		return r, err
 	}
-	r.ops, r.here, r.hasCPU, r.times = count*len(ends), after.minus(before), has, c.times.take()
+	r.ops, r.paused, r.here, r.hasCPU, r.times = count*len(ends), j.pause > 0, after.minus(before), has, c.times.take()
 	for _, s := range c.servers {
 		a, err := ask(s.c, command{}, c.o.Timeout)
 		if err != nil {

@@ -27,6 +27,14 @@
 //     long as the best time: the hypervisor has then put the virtual CPUs on cores that share no
 //     cache.
 //
+// # Pauses
+//
+// With Options.Pauses, the active end sleeps before each operation, as the client of a service that
+// gets a request now and then. Only the jobs whose latency is measured have pauses. Their ratio to
+// plain TCP is that of the median latencies, and their processor time includes what it costs to
+// sleep. If nothing else happens in the process, a pause takes 1 ms at least: an idle runtime of Go
+// waits in whole milliseconds.
+//
 // # References
 //
 // Echoes, atomics, and single Reads are compared with request and answer over TCP. Everything else

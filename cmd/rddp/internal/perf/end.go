@@ -274,9 +274,20 @@ func (e *end) use(p []byte) {
 	}
 }
 
+// rest pauses, if the run has pauses, and returns the time when the next operation begins; begin is
+// the end of the one before it.
+func (h *head) rest(begin time.Time) time.Time {
+	if h.pause == 0 {
+		return begin
+	}
+	time.Sleep(h.pause)
+	return time.Now()
+}
+
 func (e *end) ping(h head) error {
 	p := e.ring[:h.size]
 	for begin := time.Now(); h.count > 0; h.count-- {
+		begin = h.rest(begin)
 		if _, err := e.Write(p); err != nil {
 			return err
 		}

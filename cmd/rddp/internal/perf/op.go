@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/cliparse"
 )
@@ -80,10 +81,11 @@ func operationOf(name string) (operation, bool) {
 // A job is one operation with all its parameters. Each round runs each job once.
 type job struct {
 	operation
-	crc   bool // no meaning for plain TCP
-	size  int  // bytes of one operation
-	depth int  // maximum outstanding Work Requests on each connection; 1 for other operations
-	batch bool // PostBatch instead of Post
+	crc   bool          // no meaning for plain TCP
+	size  int           // bytes of one operation
+	depth int           // maximum outstanding Work Requests on each connection; 1 for other operations
+	batch bool          // PostBatch instead of Post
+	pause time.Duration // before each operation
 }
 
 // reference returns the plain TCP job that a program without RDMA would use instead of j. It
@@ -94,7 +96,7 @@ func (j job) reference() job {
 		name = opTCPEcho
 	}
 	op, _ := operationOf(name)
-	return job{operation: op, size: j.size, depth: 1}
+	return job{operation: op, size: j.size, depth: 1, pause: j.pause}
 }
 
 // isLatency reports whether the latency of each operation of the job is recorded.
@@ -107,6 +109,9 @@ func (j job) String() string {
 	}
 	if j.over != overTCP {
 		text += ", CRC " + onOff(j.crc)
+	}
+	if j.pause > 0 {
+		text += ", after " + j.pause.String()
 	}
 	return text
 }
@@ -136,6 +141,18 @@ func onOff(on bool) string {
 
 // jobs returns the jobs for one size in the options, without references.
 func (o *Options) jobs(size int) (jobs []job) {
+	for _, pause := range o.Pauses {
+		for _, j := range o.unpaused(size) {
+			if j.pause = pause; pause == 0 || j.isLatency() {
+				jobs = append(jobs, j)
+			}
+		}
+	}
+	return jobs
+}
+
+// unpaused returns the jobs for one size without their pauses.
+func (o *Options) unpaused(size int) (jobs []job) {
 	for _, w := range o.Rows {
 		if w.Size == size {
 			jobs = append(jobs, w.job())
@@ -184,10 +201,12 @@ func (o *Options) variants(j job) (jobs []job) {
 func (o *Options) references(size int, jobs []job) (refs []job) {
 	for _, name := range []string{opTCP, opTCPEcho} {
 		op, _ := operationOf(name)
-		ref := job{operation: op, size: size, depth: 1}
-		named := slices.Contains(o.Ops, name) && slices.Contains(o.Sizes, size)
-		if named || slices.ContainsFunc(jobs, func(j job) bool { return j.reference() == ref }) {
-			refs = append(refs, ref)
+		for _, pause := range o.Pauses {
+			ref := job{operation: op, size: size, depth: 1, pause: pause}
+			named := slices.Contains(o.Ops, name) && slices.Contains(o.Sizes, size) && (pause == 0 || ref.isLatency())
+			if named || slices.ContainsFunc(jobs, func(j job) bool { return j.reference() == ref }) {
+				refs = append(refs, ref)
+			}
 		}
 	}
 	return refs

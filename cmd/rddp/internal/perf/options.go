@@ -19,10 +19,11 @@ type Options struct {
 	CRC    []bool   // true: CRC32C in each FPDU
 	Rows   []Row    // if not nil, measure exactly these, and ignore the five fields above
 
-	Conns  []int         // numbers of connections, in total over all servers; everything runs with each of them
-	Load   string        // one of Loads
-	Rounds int           // how often each job runs; the results are medians over the rounds
-	Time   time.Duration // time of one run; the number of operations is chosen to fit it
+	Conns  []int           // numbers of connections, in total over all servers; everything runs with each of them
+	Load   string          // one of Loads
+	Pauses []time.Duration // before each operation; those with a pause are the ones whose latency is measured; at most MaxPause
+	Rounds int             // how often each job runs; the results are medians over the rounds
+	Time   time.Duration   // time of one run; the number of operations is chosen to fit it
 
 	ReadData bool          // the receiving end reads the data of each operation as soon as it arrives
 	PollTime time.Duration // as in extsock.Config
@@ -52,6 +53,7 @@ const (
 	MaxRing   = 1 << 30
 
 	MaxPollTime = time.Millisecond
+	MaxPause    = time.Second
 )
 
 // The loads. They differ in the end that is active and in the operations that make sense.
@@ -94,12 +96,17 @@ func (o *Options) Complete() error {
 	setDefault(&o.Depths, 1, 16)
 	setDefault(&o.Posts, PostOne, PostBatch)
 	setDefault(&o.CRC, true)
+	if slices.ContainsFunc(o.Pauses, func(p time.Duration) bool { return p > 0 }) {
+		defaults(&o.Time, time.Second) // so that some operations fit into a run
+	}
+	setDefault(&o.Pauses, 0)
 	setDefault(&o.Conns, max(1, len(o.Addresses)))
 	defaults(&o.Rounds, 5)
 	defaults(&o.Time, 100*time.Millisecond)
 	defaults(&o.Ring, 16<<20)
 	defaults(&o.Timeout, 30*time.Second)
 	o.Ops, o.Posts, o.CRC = distinct(o.Ops), distinct(o.Posts), distinct(o.CRC)
+	o.Pauses = slices.Compact(slices.Sorted(slices.Values(o.Pauses)))
 	for _, list := range []*[]int{&o.Sizes, &o.Depths, &o.Conns} {
 		*list = slices.Compact(slices.Sorted(slices.Values(*list)))
 	}
@@ -111,7 +118,7 @@ func (o *Options) Complete() error {
 func (o *Options) completeScale() {
 	setDefault(&o.Ops, "echo")
 	setDefault(&o.Sizes, 1<<10)
-	setDefault(&o.Conns, 1, 64, 1000, 10_000)
+	setDefault(&o.Conns, 1, 16, 64, 256, 1000, 4000, 10_000)
 	defaults(&o.Rounds, 3)
 	defaults(&o.Time, 2*time.Second)
 	defaults(&o.Timeout, 2*time.Minute)
@@ -196,6 +203,8 @@ func (o *Options) checkLimits() error {
 		return wrongOption("time", "%v is not between 1ms and %v", o.Time, MaxTime)
 	case o.Ring < 1 || o.Ring > MaxRing:
 		return wrongOption("ring", "%d is not between 1 and %d bytes", o.Ring, MaxRing)
+	case slices.Min(o.Pauses) < 0 || slices.Max(o.Pauses) > MaxPause:
+		return wrongOption("pause", "%v: not between 0s and %v", o.Pauses, MaxPause)
 	case o.PollTime > MaxPollTime:
 		return wrongOption("poll", "%v is more than %v", o.PollTime, MaxPollTime)
 	case o.Buffer < 0 || o.Buffer > MaxRing:

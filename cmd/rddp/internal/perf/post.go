@@ -17,6 +17,7 @@ func (e *end) post(ctx context.Context, h head) error {
 	for at := 0; h.count > 0 || underway > 0; {
 		if free := min(h.depth-underway, h.count); free > 0 && (!h.batch || underway <= h.depth/2) {
 			var err error
+			begin = h.rest(begin)
 			if at, err = e.postSome(h, free, at); err != nil {
 				return err
 			}

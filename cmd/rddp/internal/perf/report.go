@@ -41,16 +41,17 @@ type Report struct {
 // A Result contains the measurements of one job. Each figure is the median over the rounds, for all
 // connections together. Percentiles are over all operations of all rounds.
 type Result struct {
-	Op        string `json:"op"`
-	CRC       string `json:"crc,omitempty"` // "on" or "off"; "" for plain TCP
-	Size      int    `json:"size"`          // bytes of one operation
-	Depth     int    `json:"depth"`         // maximum outstanding Work Requests on each connection
-	Post      string `json:"post,omitempty"`
-	Conns     int    `json:"conns"`
-	Load      string `json:"load"`
-	Rounds    int    `json:"rounds"`
-	ReadData  bool   `json:"read_data,omitempty"`
-	Reference string `json:"reference,omitempty"` // the operation over plain TCP that RatioToTCP compares with
+	Op        string        `json:"op"`
+	CRC       string        `json:"crc,omitempty"` // "on" or "off"; "" for plain TCP
+	Size      int           `json:"size"`          // bytes of one operation
+	Depth     int           `json:"depth"`         // maximum outstanding Work Requests on each connection
+	Post      string        `json:"post,omitempty"`
+	Pause     time.Duration `json:"pause_ns,omitempty"` // before each operation
+	Conns     int           `json:"conns"`
+	Load      string        `json:"load"`
+	Rounds    int           `json:"rounds"`
+	ReadData  bool          `json:"read_data,omitempty"`
+	Reference string        `json:"reference,omitempty"` // the operation over plain TCP that RatioToTCP compares with
 
 	Seconds   float64 `json:"seconds"` // of one run
 	BytesPerS float64 `json:"bytes_per_s"`
@@ -58,16 +59,17 @@ type Result struct {
 	// MsgsSpread is the lowest and the highest rate of the rounds.
 	MsgsSpread []float64 `json:"msgs_per_s_spread,omitempty"`
 	// RatioToTCP is the rate divided by the rate of the reference in the same round. More than 1 is
-	// faster than plain TCP.
+	// faster than plain TCP. With pauses, it is the median latency of the reference divided by that
+	// of this operation.
 	RatioToTCP     float64   `json:"ratio_to_tcp,omitempty"`
 	RatioSpread    []float64 `json:"ratio_spread,omitempty"`    // the lowest and the highest of the rounds
 	RatioQuartiles []float64 `json:"ratio_quartiles,omitempty"` // the first and the third quartile of the rounds
 	Lat            *Latency  `json:"lat_us,omitempty"`          // if each operation waits for an answer and the depth is 1
 
 	// Processor time of all processes together, for each operation and for 10^9 bytes. CPUHere and
-	// CPUThere are the parts of this process and of the servers: means over the rounds, because the
-	// division between user and system needs long runs. All are absent if an operating system cannot
-	// tell.
+	// CPUThere are the parts of this process and of the servers: means over the rounds, because
+	// the division between user and system needs long runs. All are absent if an operating system
+	// cannot tell.
 	CPUPerOp float64  `json:"cpu_us_per_msg,omitempty"`
 	CPUPerGB float64  `json:"cpu_s_per_gb,omitempty"`
 	CPUHere  *CPUTime `json:"cpu_us_here,omitempty"`
@@ -173,7 +175,7 @@ func (r *Report) summary() string {
 	return text
 }
 
-var columns = []string{"op", "conns", "size", "depth", "post", "CRC", "MB/s", "k msgs/s", "x TCP", "spread", "p50 µs", "p90", "p99", "max", "CPU µs/msg", "user", "system", "x TCP's CPU", "spread"}
+var columns = []string{"op", "conns", "size", "depth", "post", "pause", "CRC", "MB/s", "k msgs/s", "x TCP", "spread", "p50 µs", "p90", "p99", "max", "CPU µs/msg", "user", "system", "x TCP's CPU", "spread"}
 
 // row returns the cells of the table. A cell without a value is "-".
 func (r *Result) row() []string {
@@ -199,12 +201,16 @@ func (r *Result) row() []string {
 	if r.Lat != nil {
 		lat = *r.Lat
 	}
+	pause := "-"
+	if r.Pause > 0 {
+		pause = r.Pause.String()
+	}
 	user, system := "-", "-"
 	if r.CPUHere != nil && r.CPUThere != nil {
 		user, system = fmt.Sprintf("%.2f", r.CPUHere.User+r.CPUThere.User), fmt.Sprintf("%.2f", r.CPUHere.System+r.CPUThere.System)
 	}
 	return []string{
-		r.Op, fmt.Sprint(r.Conns), fmt.Sprint(r.Size), fmt.Sprint(r.Depth), text(r.Post), text(r.CRC), cell("%.1f", r.BytesPerS/1e6), cell("%.1f", r.MsgsPerS/1e3),
+		r.Op, fmt.Sprint(r.Conns), fmt.Sprint(r.Size), fmt.Sprint(r.Depth), text(r.Post), pause, text(r.CRC), cell("%.1f", r.BytesPerS/1e6), cell("%.1f", r.MsgsPerS/1e3),
 		cell("%.2f", r.RatioToTCP), spread(r.RatioSpread), cell("%.1f", lat.P50), cell("%.1f", lat.P90), cell("%.1f", lat.P99), cell("%.0f", lat.Max),
 		cell("%.2f", r.CPUPerOp), user, system, cell("%.2f", r.CPURatioToTCP), spread(r.CPURatioSpread),
 	}

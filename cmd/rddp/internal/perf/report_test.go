@@ -20,7 +20,7 @@ func sample() *Report {
 			{Op: "tcp", Size: 4096, Depth: 1, Conns: 1, Rounds: 3, Seconds: 1, BytesPerS: 2e9, MsgsPerS: 5e5, CPUPerGB: 0.5},
 			{Op: "write", CRC: "off", Size: 64, Depth: 16, Post: PostBatch, Reference: "tcp", MsgsPerS: 1, MsgsSpread: []float64{0.5, 2}, BytesPerS: 64, RatioToTCP: 2, RatioSpread: []float64{1, 3}, RatioQuartiles: []float64{1.5, 2.5},
 				CPUPerOp: 10, CPUPerGB: 156, CPUHere: &CPUTime{1, 2}, CPUThere: &CPUTime{3, 4.25}, CPURatioToTCP: 1.75, CPURatioSpread: []float64{1.25, 2.25}, CPURatioQuartiles: []float64{1.5, 2}},
-			{Op: "echo", CRC: "on", Size: 64, Depth: 1, Reference: "tcp-echo", MsgsPerS: 1e4, BytesPerS: 64e4, RatioToTCP: 0.9, Lat: &Latency{1, 2, 3, 4, 5}},
+			{Op: "echo", CRC: "on", Size: 64, Depth: 1, Pause: 5 * time.Millisecond, Reference: "tcp-echo", MsgsPerS: 1e4, BytesPerS: 64e4, RatioToTCP: 0.9, Lat: &Latency{1, 2, 3, 4, 5}},
 		},
 		Idles: []Idle{
 			{Conns: 64, Over: "tcp", Rounds: 3, OpenUS: 10, OpenLat: &Latency{1, 2, 3, 4, 5}, Here: &Memory{4e3, 3e3, 2e3}, There: &Memory{1, 2, 3}},

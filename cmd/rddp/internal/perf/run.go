@@ -101,13 +101,15 @@ type series struct {
 
 // A ratio compares a run with the run of its reference.
 type ratio struct {
-	rate float64 // more than 1 is faster than plain TCP
+	rate float64 // more than 1 is faster than plain TCP; with pauses, of the median latencies
 	cpu  float64 // processor time for each operation: less than 1 is cheaper; 0 if an operating system cannot tell
 }
 
 // to returns the ratio of r to ref.
 func (r *run) to(ref *run) (q ratio) {
-	q.rate = r.rate() / ref.rate()
+	if q.rate = r.rate() / ref.rate(); r.paused {
+		q.rate = float64(ref.times.ValueAtQuantile(50)) / float64(max(r.times.ValueAtQuantile(50), 1))
+	}
 	if r.hasCPU && ref.hasCPU && ref.cpu() > 0 {
 		q.cpu = r.cpu() / ref.cpu()
 	}
@@ -299,7 +301,7 @@ func (s *series) result() Result {
 		}
 	}
 	r := Result{
-		Op: s.job.name, Size: s.job.size, Depth: s.job.depth, Post: s.job.post(),
+		Op: s.job.name, Size: s.job.size, Depth: s.job.depth, Post: s.job.post(), Pause: s.job.pause,
 		Seconds:           median(of(func(r *run) float64 { return r.elapsed.Seconds() })),
 		MsgsPerS:          median(of((*run).rate)),
 		MsgsSpread:        spread(of((*run).rate)),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"runtime"
 	"slices"
@@ -71,6 +72,40 @@ func TestRatio(t *testing.T) {
 			t.Errorf("%+v", q)
 		}
 		mute.hasCPU = true
+	}
+}
+
+// With pauses, the operations whose latency is measured run once for each pause, and are compared
+// by their median latency; the others run only without a pause.
+func TestRunPauses(t *testing.T) {
+	o := &Options{
+		Addresses: []string{startPeer(t)}, Ops: []string{"read", "stream", "echo"}, Sizes: []int{64}, Depths: []int{1, 2}, Posts: []string{PostOne},
+		Rounds: 1, Time: time.Millisecond, Ring: 1 << 20, Pauses: []time.Duration{2 * time.Millisecond, 0},
+	}
+	r, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	median := make(map[string]float64)
+	var got []string
+	for _, v := range r.Results {
+		name := fmt.Sprintf("%s %d %v", v.Op, v.Depth, v.Pause)
+		got = append(got, name)
+		if v.Lat == nil {
+			continue
+		}
+		median[name] = v.Lat.P50
+		if v.Pause > 0 && (v.MsgsPerS <= 0 || v.MsgsPerS > 500) {
+			t.Errorf("%s: %v operations a second with a pause of 2 ms before each", name, v.MsgsPerS)
+		}
+		if want := median[fmt.Sprintf("tcp-echo 1 %v", v.Pause)] / v.Lat.P50; v.Pause > 0 && v.RatioToTCP > 0 && math.Abs(v.RatioToTCP/want-1) > 0.01 {
+			t.Errorf("%s: ratio %v, want %v", name, v.RatioToTCP, want)
+		}
+	}
+	slices.Sort(got)
+	want := []string{"echo 1 0s", "echo 1 2ms", "read 1 0s", "read 1 2ms", "read 2 0s", "stream 1 0s", "tcp 1 0s", "tcp-echo 1 0s", "tcp-echo 1 2ms"}
+	if !slices.Equal(got, want) {
+		t.Errorf("measured %q, want %q", got, want)
 	}
 }
 

@@ -72,7 +72,7 @@ func TestScaleJobs(t *testing.T) {
 	if want := []string{"tcp: tcp-echo of 1024 bytes", "stream: echo of 1024 bytes, CRC on"}; !slices.Equal(got, want) {
 		t.Errorf("jobs %q, want %q", got, want)
 	}
-	if o.Rounds != 3 || o.Time != 2*time.Second || !slices.Equal(o.Conns, []int{1, 64, 1000, 10_000}) {
+	if o.Rounds != 3 || o.Time != 2*time.Second || !slices.Equal(o.Conns, []int{1, 16, 64, 256, 1000, 4000, 10_000}) {
 		t.Errorf("defaults: %+v", o)
 	}
 }

@@ -138,11 +138,12 @@ type head struct {
 	batch   bool // PostBatch instead of Post
 	latency bool // the active end records the time of each operation
 	depth   int
-	count   int // operations
-	size    int // bytes of one operation
+	count   int           // operations
+	size    int           // bytes of one operation
+	pause   time.Duration // of the active end before each operation
 }
 
-const headLen = 24
+const headLen = 32
 
 func (h head) appendTo(b []byte) []byte {
 	var flags byte
@@ -155,7 +156,8 @@ func (h head) appendTo(b []byte) []byte {
 	b = append(b, byte(h.kind), flags, 0, 0)
 	b = binary.BigEndian.AppendUint32(b, uint32(h.depth))
 	b = binary.BigEndian.AppendUint64(b, uint64(h.count))
-	return binary.BigEndian.AppendUint64(b, uint64(h.size))
+	b = binary.BigEndian.AppendUint64(b, uint64(h.size))
+	return binary.BigEndian.AppendUint64(b, uint64(h.pause))
 }
 
 // maxCount is the maximum number of operations of a run, on each connection.
@@ -165,11 +167,11 @@ func parseHead(b []byte) (h head, err error) {
 	if len(b) != headLen {
 		return h, fmt.Errorf("%w: a head of %d bytes", ErrProtocol, len(b))
 	}
-	depth, count, size := binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint64(b[8:]), binary.BigEndian.Uint64(b[16:])
+	depth, count, size, pause := binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint64(b[8:]), binary.BigEndian.Uint64(b[16:]), binary.BigEndian.Uint64(b[24:])
 	h = head{kind: kind(b[0]), batch: b[1]&1 != 0, latency: b[1]&2 != 0}
-	if h.kind < kindBulk || h.kind >= kindEnd || depth < 1 || depth > MaxDepth || count < 1 || count > maxCount || size < 1 || size > MaxSize {
+	if h.kind < kindBulk || h.kind >= kindEnd || depth < 1 || depth > MaxDepth || count < 1 || count > maxCount || size < 1 || size > MaxSize || pause > uint64(MaxPause) {
 		return h, fmt.Errorf("%w: head %x", ErrProtocol, b)
 	}
-	h.depth, h.count, h.size = int(depth), int(count), int(size)
+	h.depth, h.count, h.size, h.pause = int(depth), int(count), int(size), time.Duration(pause)
 	return h, nil
 }

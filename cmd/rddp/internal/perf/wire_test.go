@@ -11,7 +11,7 @@ import (
 )
 
 func TestHead(t *testing.T) {
-	want := head{kind: kindRead, batch: true, latency: true, depth: 7, count: maxCount, size: MaxSize}
+	want := head{kind: kindRead, batch: true, latency: true, depth: 7, count: maxCount, size: MaxSize, pause: MaxPause}
 	b := want.appendTo(nil)
 	if got, err := parseHead(b); got != want || err != nil {
 		t.Errorf("parseHead = %+v, %v, want %+v", got, err, want)
@@ -25,6 +25,7 @@ func TestHead(t *testing.T) {
 		{kind: 0, depth: 1, count: 1, size: 1}, {kind: kindEnd, depth: 1, count: 1, size: 1}, {kind: kindBulk, count: 1, size: 1},
 		{kind: kindBulk, depth: MaxDepth + 1, count: 1, size: 1}, {kind: kindBulk, depth: 1, size: 1}, {kind: kindBulk, depth: 1, count: -1, size: 1}, {kind: kindBulk, depth: 1, count: maxCount + 1, size: 1},
 		{kind: kindBulk, depth: 1, count: 1}, {kind: kindBulk, depth: 1, count: 1, size: MaxSize + 1},
+		{kind: kindEcho, depth: 1, count: 1, size: 1, pause: -1}, {kind: kindEcho, depth: 1, count: 1, size: 1, pause: MaxPause + 1},
 	} {
 		if got, err := parseHead(h.appendTo(nil)); !errors.Is(err, ErrProtocol) {
 			t.Errorf("parseHead accepted %+v: %v", got, err)
