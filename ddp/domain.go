@@ -150,14 +150,16 @@ func (d *Domain) remove(s STag, r *Region) {
 	}
 }
 
-// keyLen is the number of random bytes that one Region needs: 4 for the STag and 8 for the TO.
-const keyLen = 12
+const (
+	keyLen   = 12 // random bytes that one Region needs: 4 for the STag and 8 for the TO
+	poolKeys = 32 // Regions whose random bytes are read together
+)
 
 // A keySource draws STags and TOs. It reads random bytes for several Regions at a time, because one
 // read costs more than everything else in Register.
 type keySource struct {
 	mu   locks.Mutex[locks.Keys]
-	pool [32 * keyLen]byte // +checklocks:mu
+	pool []byte // +checklocks:mu
 	// bytes at the end of pool that have not been used
 	left int // +checklocks:mu
 }
@@ -173,7 +175,10 @@ func (k *keySource) draw(random io.Reader) (s STag, base uint64, err error) {
 		if random == nil {
 			random = rand.Reader
 		}
-		if _, err := io.ReadFull(random, k.pool[:]); err != nil {
+		if k.pool == nil { // most connections register nothing
+			k.pool = make([]byte, poolKeys*keyLen)
+		}
+		if _, err := io.ReadFull(random, k.pool); err != nil {
 			return 0, 0, err
 		}
 		k.left = len(k.pool)

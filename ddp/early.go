@@ -143,7 +143,7 @@ func (r *Receiver) tryUntagged(ulpdu []byte) (where span, placed bool) {
 		return where, false
 	}
 	where = untaggedSpan(h, uint64(len(payload)))
-	m := &r.untagged[QNSend]
+	m := &r.sends
 	ahead := h.MSN - m.MSN // messages, modulo 2^32
 	placedAlready := ahead == 0 && h.MO < m.Len
 	if placedAlready || r.earlySpans.overlap(where) {

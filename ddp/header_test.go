@@ -72,7 +72,7 @@ func TestMessageVectors(t *testing.T) {
 				p.move(r, m.STag, m.TO)
 			}
 			if !m.Tagged {
-				p.r.untagged[m.QN].MSN = m.MSN
+				p.r.message(m.QN).MSN = m.MSN
 				p.post(m.QN, 52, 7)
 			}
 			p.place(wire)

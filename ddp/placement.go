@@ -100,7 +100,7 @@ func (r *Receiver) placeUntagged(s *segment) error {
 	if h.QN >= NumQueues || r.config.Queues[h.QN] == nil {
 		return &Error{Code: CodeInvalidQN}
 	}
-	m := &r.untagged[h.QN]
+	m := r.message(h.QN)
 	// "The Message Sequence Number falls in the range of legal Message Sequence Numbers, for the
 	// queue defined by the QN." (RFC 5041 §7.1) Segments arrive in order here, so exactly one
 	// number is legal.

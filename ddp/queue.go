@@ -69,11 +69,20 @@ func (b *buffer) put(off uint64, payload []byte) {
 // Post gives it buffers. Otherwise it begins with depth buffers of its own, of size bytes each,
 // which take no memory until the first message.
 func NewQueue(depth, size int) *Queue {
-	q := &Queue{depth: depth, size: size}
-	if size > 0 {
-		q.count = depth // +checklocksignore: nobody else has q yet
-	}
+	q := new(Queue)
+	q.Init(depth, size)
 	return q
+}
+
+// Init makes q what NewQueue returns. It is for an owner that has the Queue in its own memory, and
+// must be called before the other methods. The zero value holds no buffers.
+//
+// +checklocksignore: nobody else has q yet
+func (q *Queue) Init(depth, size int) {
+	q.depth, q.size = depth, size
+	if size > 0 {
+		q.count = depth
+	}
 }
 
 // Post appends a buffer. A message fills head first and then b, and either may be empty. The

@@ -58,7 +58,10 @@ type Receiver struct {
 	failed     failure
 	err        error // failed.err, once all messages before the failure are delivered
 
-	untagged [NumQueues]untaggedMessage // QNSend, the busiest one, is the first
+	// untagged has the message of each QN. Few connections get messages on other queues than
+	// QNSend, so theirs are made by the first segment.
+	untagged [NumQueues]*untaggedMessage
+	sends    untaggedMessage // of QNSend
 	tagged   taggedMessage
 }
 
@@ -91,10 +94,17 @@ func NewReceiver(c ReceiverConfig) *Receiver {
 		c.InMessage = func(uint8, QN) bool { return false }
 	}
 	r := &Receiver{config: c}
-	for qn := range r.untagged {
-		r.untagged[qn].MSN = 1
-	}
+	r.sends.MSN = 1
+	r.untagged[QNSend] = &r.sends
 	return r
+}
+
+// message returns the message of queue qn.
+func (r *Receiver) message(qn QN) *untaggedMessage {
+	if r.untagged[qn] == nil {
+		r.untagged[qn] = &untaggedMessage{Message: Message{MSN: 1}}
+	}
+	return r.untagged[qn]
 }
 
 // Destination returns the memory where Place would put the payload of a tagged ULPDU now, or nil.
@@ -148,7 +158,7 @@ func (r *Receiver) Bind(qn QN, head, b []byte) bool {
 	if n := bound.room(); n > maxMessageLen {
 		panic(fmt.Sprintf("BUG: Untagged Buffer of %d bytes", n))
 	}
-	m := &r.untagged[qn]
+	m := r.message(qn)
 	if m.begun || r.failed.err != nil || qn == QNSend && r.isEarly(m.MSN) {
 		return false
 	}
@@ -262,8 +272,8 @@ func (r *Receiver) Err() error { return r.err }
 // Unfinished reports whether a message has begun whose last segment has not arrived in order. If
 // so, the end of the stream is not graceful (RFC 5041 §6.2.1).
 func (r *Receiver) Unfinished() bool {
-	for i := range r.untagged {
-		if r.untagged[i].begun {
+	for _, m := range r.untagged {
+		if m != nil && m.begun {
 			return true
 		}
 	}

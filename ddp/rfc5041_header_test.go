@@ -301,7 +301,7 @@ func TestRFC5041_4_3_MSNCounts(t *testing.T) {
 func TestRFC5041_4_3_MSNWraps(t *testing.T) {
 	p := newPair(t)
 	p.s.sent[2] = 0xFFFFFFFD
-	p.r.untagged[2].MSN = 0xFFFFFFFE
+	p.r.message(2).MSN = 0xFFFFFFFE
 	for _, want := range []uint32{0xFFFFFFFE, 0xFFFFFFFF, 0, 1} {
 		p.post(2, 300, uint64(want))
 		m := Message{QN: 2, Payload: [][]byte{make([]byte, 300)}, Len: 300}

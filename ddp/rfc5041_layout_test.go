@@ -46,7 +46,7 @@ func TestRFC5041_4_3_Figure5(t *testing.T) {
 	p.wantFailure(bad, CodeInvalidQN)
 
 	p = newPair(t)
-	p.s.sent[3], p.r.untagged[3].MSN = 0x0506070A-1, 0x0506070A
+	p.s.sent[3], p.r.message(3).MSN = 0x0506070A-1, 0x0506070A
 	posted := p.post(3, 0x00010205, 9)
 	m := Message{RsvdULP: 0x5E, RsvdULP32: 0xA1B2C3D4, QN: 3, Payload: [][]byte{make([]byte, 0x00010203), []byte("ab")}, Len: 0x00010205}
 	p.s.Start(&m)

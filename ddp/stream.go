@@ -14,7 +14,15 @@ type Stream struct {
 }
 
 // NewStream returns the stream of d with the given number.
-func NewStream(d *Domain, number uint64) *Stream { return &Stream{domain: d, number: number} }
+func NewStream(d *Domain, number uint64) *Stream {
+	s := new(Stream)
+	s.Init(d, number)
+	return s
+}
+
+// Init makes s the stream of d with the given number. It is for an owner that has the Stream in its
+// own memory, and must be called before the other methods.
+func (s *Stream) Init(d *Domain, number uint64) { s.domain, s.number = d, number }
 
 // Domain returns the Domain of s.
 func (s *Stream) Domain() *Domain { return s.domain }

@@ -161,7 +161,7 @@ func TestDiscardBeforeAtomic(t *testing.T) {
 	q.unlock()
 	q.Discard()
 	before := x.memory.n.Load()
-	q.unanswered(a.message(&q.msg, q.stream))
+	q.unanswered(a.message(&q.msg, &q.stream))
 	x.a.recv(3, 10)
 	x.b.post(WorkRequest{ID: 4, Op: WorkSend, Data: []byte("bye")})
 	x.run()

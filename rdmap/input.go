@@ -143,7 +143,10 @@ func (q *QP) invalidate(s ddp.STag) error {
 
 // handleRequest queues the answer to a Read or Atomic Request.
 func (q *QP) handleRequest(op Opcode, m *ddp.Message) error {
-	a := &q.incoming
+	if q.incoming == nil { // few connections get requests
+		q.incoming = new(response)
+	}
+	a := q.incoming
 	err := a.parse(op, m, q)
 	q.mu.Lock()
 	defer q.unlock()
@@ -206,7 +209,7 @@ func (q *QP) handleAtomicResponse(m *ddp.Message) error {
 	q.mu.Lock()
 	defer q.unlock()
 	// The queue gets the buffer back, for another response.
-	mustPost(q.queues[ddp.QNAtomicResponse], nil, nil, 0)
+	mustPost(&q.queues[ddp.QNAtomicResponse], nil, nil, 0)
 	e := q.sq.oldestAwaited()
 	switch {
 	case e == nil || !e.op.isAtomic():

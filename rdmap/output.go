@@ -62,7 +62,7 @@ func (q *QP) NextMessage() bool {
 			return true
 		}
 		// Without mu, because an atomic may wait for other users of its word.
-		err := a.message(&q.msg, q.stream)
+		err := a.message(&q.msg, &q.stream)
 		if err == nil {
 			return true
 		}

@@ -139,14 +139,16 @@ type QP struct {
 	output     output    // +checklocks:mu
 	responder  responder // +checklocks:mu
 
-	cfg    Config      // QPNum is used by each Completion
-	stream *ddp.Stream // of the peer, in cfg.Domain
+	cfg    Config     // QPNum is used by each Completion
+	stream ddp.Stream // of the peer, in cfg.Domain
 
 	rq  recvQueue // +checklocks:mu
 	ird int       // +checklocks:mu
 
-	queues   [4]*ddp.Queue // by QN; Start makes all except the queue of the Sends
-	incoming response      // the answer to the request being checked; Handle's goroutine owns it
+	queues [ddp.NumQueues]ddp.Queue // by QN; Start makes all except the queue of the Sends
+	// incoming is the answer to the request being checked. The first request makes it. Handle's
+	// goroutine owns it.
+	incoming *response
 
 	postRecvMu locks.Mutex[locks.PostRecv] // held until a receive is in rq and DDP's queue
 }
@@ -170,10 +172,11 @@ func NewQP(c Config) *QP {
 	case c.QPNum == 0:
 		panic("BUG: rdmap.Config has a Domain but no QPNum")
 	}
-	q := &QP{cfg: c, stream: ddp.NewStream(c.Domain, c.QPNum), ird: c.IRD, ord: c.ORD}
+	q := &QP{cfg: c, ird: c.IRD, ord: c.ORD}
+	q.stream.Init(c.Domain, c.QPNum)
 	q.sq.init(c.SendDepth)
 	q.rq.init(c.RecvDepth)
-	q.queues[ddp.QNSend] = ddp.NewQueue(c.RecvDepth+1, 0) // one more for the peer's RTR
+	q.queues[ddp.QNSend].Init(c.RecvDepth+1, 0) // one more for the peer's RTR
 	return q
 }
 
@@ -211,16 +214,15 @@ func (q *QP) startLocked(p StartParams) {
 	q.initiator = p.Initiator
 	q.ird, q.ord = max(p.IRD, 0), max(p.ORD, 0)
 	q.admission = admission{extensions: p.Extensions || q.cfg.Extensions, denied: q.cfg.Denied}
-	q.queues[ddp.QNReadRequest] = q.responder.start(q.ird, q.admission.extensions)
-	q.queues[ddp.QNTerminate] = ddp.NewQueue(1, 0)
+	q.responder.start(&q.queues[ddp.QNReadRequest], q.ird, q.admission.extensions)
 	// "the RDMAP layer MUST guarantee placement of a single Terminate Message" (RFC 5040 §5.4)
-	mustPost(q.queues[ddp.QNTerminate], nil, make([]byte, terminateBufferLen), 0)
+	q.queues[ddp.QNTerminate].Init(1, terminateBufferLen)
 	if q.admission.extensions {
 		// "a sufficient number of Untagged Buffers are available on the RDMA Atomic Response Queue"
 		// (RFC 7306 §5.2.2)
-		q.queues[ddp.QNAtomicResponse] = ddp.NewQueue(q.ord, AtomicResponseLen)
+		q.queues[ddp.QNAtomicResponse].Init(q.ord, AtomicResponseLen)
 	}
-	q.rq.start(q.queues[ddp.QNSend], p.ExpectRTRSend)
+	q.rq.start(&q.queues[ddp.QNSend], p.ExpectRTRSend)
 	if p.SendRTR != 0 {
 		q.sq.pushRTR(p.SendRTR)
 	}
@@ -237,9 +239,13 @@ func mustPost(queue *ddp.Queue, head, b []byte, id uint64) {
 }
 
 func (q *QP) receiverConfig() ddp.ReceiverConfig {
-	return ddp.ReceiverConfig{
-		Stream: q.stream, Queues: q.queues, Admit: q.admission.admit, InMessage: isInMessage,
+	c := ddp.ReceiverConfig{Stream: &q.stream, Admit: q.admission.admit, InMessage: isInMessage}
+	for qn := range q.queues {
+		if q.admission.uses(ddp.QN(qn)) {
+			c.Queues[qn] = &q.queues[qn]
+		}
 	}
+	return c
 }
 
 // now returns the QP's state.

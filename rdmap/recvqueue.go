@@ -84,7 +84,7 @@ func (q *QP) PostRecv(r RecvRequest) error {
 	defer q.postRecvMu.Unlock()
 	started, err := q.pushRecv(r)
 	if err == nil && started {
-		mustPost(q.queues[ddp.QNSend], r.Head, r.Buf, r.ID)
+		mustPost(&q.queues[ddp.QNSend], r.Head, r.Buf, r.ID)
 	}
 	return err
 }

@@ -37,18 +37,18 @@ type response struct {
 	payload    [1][]byte // scratch
 }
 
-// start makes room for ird requests and returns the queue on which they arrive. "The Data Source
-// MUST ensure that a sufficient number of Untagged Buffers are available on the RDMA Read Request
-// Queue" (RFC 5040 §5.2.2). Reads and atomics share the limit. If the peer sends one request too
-// many, that request finds no buffer.
-func (r *responder) start(ird int, extensions bool) *ddp.Queue {
+// start makes room for ird requests in queue, on which they arrive. "The Data Source MUST ensure
+// that a sufficient number of Untagged Buffers are available on the RDMA Read Request Queue" (RFC
+// 5040 §5.2.2). Reads and atomics share the limit. If the peer sends one request too many, that
+// request finds no buffer.
+func (r *responder) start(queue *ddp.Queue, ird int, extensions bool) {
 	n := ReadRequestLen
 	if extensions {
 		n = AtomicRequestLen
 	}
 	r.limit = uint64(ird)
-	r.queue = ddp.NewQueue(ird, n)
-	return r.queue
+	r.queue = queue
+	queue.Init(ird, n)
 }
 
 func (r *responder) at(pos uint64) *response { return &r.slots[pos%uint64(len(r.slots))] }

@@ -129,7 +129,7 @@ func (q *QP) TakeShared() bool {
 	if q.cfg.SRQ == nil {
 		return false
 	}
-	queue := q.queues[ddp.QNSend]
+	queue := &q.queues[ddp.QNSend]
 	if queue.Len() > 0 {
 		return true
 	}
