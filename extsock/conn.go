@@ -99,7 +99,6 @@ func newConn(s toe.Stream, initiator bool, cfg *Config, door *startup.Door) *Con
 	c := &Conn{
 		stream: s, under: s, cfg: cfg, initiator: initiator, door: door,
 		trace: observe.NewTrace(cfg.Trace, s, initiator), appQueues: cfg.RecvCQ != nil || cfg.SRQ != nil,
-		plainIn: newTurn(), plainOut: newTurn(),
 	}
 	c.startup = newStartup(s, initiator, cfg, door, &c.taps)
 	c.closed = c.startup.Closed()

@@ -86,7 +86,6 @@ func listenOnDevice(network, address string, cfg *Config) (*deviceListener, erro
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	d := &deviceListener{l: l, dev: dev, cfg: cfg, accepted: make(chan *Conn, deviceBacklog), cancel: cancel}
-	d.closed.Init()
 	d.running.Store(deviceAcceptors)
 	for range deviceAcceptors {
 		go d.run(ctx)

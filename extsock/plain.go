@@ -16,18 +16,15 @@ import (
 // kernel while there is no Tap.
 
 // A turn admits one Read, or one Write, of TCP mode at a time, until its bytes have been shown to
-// the Taps, so that Taps see bytes in the order of the stream. It is a channel of capacity 1, which
-// the call fills. Other calls wait in the order in which they came. Inside package net they would
-// wait too.
-type turn chan struct{}
-
-func newTurn() turn { return make(turn, 1) }
+// the Taps, so that Taps see bytes in the order of the stream. The call puts the value into the
+// Cell. Other calls wait in the order in which they came. Inside package net they would wait too.
+type turn struct{ wait.Cell }
 
 // begin waits until the caller has its turn. A deadline and Close end the wait, because the call
 // whose turn it is may wait for the peer.
-func (t turn) begin(c *Conn, limit *wait.Deadline) error {
+func (t *turn) begin(c *Conn, limit *wait.Deadline) error {
 	select {
-	case t <- struct{}{}:
+	case t.C() <- struct{}{}:
 	default:
 		if err := t.await(c, limit); err != nil {
 			return err
@@ -37,9 +34,9 @@ func (t turn) begin(c *Conn, limit *wait.Deadline) error {
 	return nil
 }
 
-func (t turn) await(c *Conn, limit *wait.Deadline) error {
+func (t *turn) await(c *Conn, limit *wait.Deadline) error {
 	select {
-	case t <- struct{}{}:
+	case t.C() <- struct{}{}:
 		return nil
 	case <-limit.Done():
 		return os.ErrDeadlineExceeded
@@ -48,9 +45,9 @@ func (t turn) await(c *Conn, limit *wait.Deadline) error {
 	}
 }
 
-func (t turn) end() {
+func (t *turn) end() {
 	locks.Released[locks.Plain]()
-	<-t
+	<-t.C()
 }
 
 // readPlain is Read in TCP mode.

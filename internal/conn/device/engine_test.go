@@ -20,7 +20,6 @@ func TestReadAtClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	var closed wait.Latch
-	closed.Init()
 	e.Begin(Link{QP: qp, Messages: true, Closed: &closed})
 	e.CloseRead()
 	if n, err := e.ReadMessage(make([]byte, 1), nil, nil); n != 0 || err != io.EOF { //nolint:errorlint // as Read returns it
@@ -69,7 +68,6 @@ func TestUnreadAtTheEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 			var closed wait.Latch
-			closed.Init()
 			e.Begin(Link{QP: qp, Messages: true, Closed: &closed})
 			e.mu.Lock()
 			for id := range uint64(2) {

@@ -125,7 +125,6 @@ func TestOperationFails(t *testing.T) {
 		var background wait.Background
 		background.Begin()
 		var closed wait.Latch
-		closed.Init()
 		qp := failingQP{newLostQP(), make(chan rnic.Completion, 1)}
 		if err := e.Prepare(qp); err != nil {
 			t.Fatal(err)

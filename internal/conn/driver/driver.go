@@ -51,7 +51,7 @@ type Driver struct {
 
 	// recheck gets a value when the inbox has room or the connection ends. A goroutine that waits
 	// for room then looks again.
-	recheck chan struct{} // capacity 1
+	recheck wait.Cell
 
 	blocking blocking
 }

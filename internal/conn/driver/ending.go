@@ -184,7 +184,7 @@ func (d *Driver) linger() {
 	t := time.NewTimer(time.Until(until))
 	defer t.Stop()
 	select {
-	case <-d.end.life.finished:
+	case <-d.end.life.finished.Done():
 	case <-t.C:
 		d.Kill(d.end.life.why())
 	}
@@ -204,7 +204,7 @@ func (d *Driver) Close() error {
 	if d.awaitPosted(t.C) {
 		d.closeQueues()
 		select {
-		case <-d.end.life.finished:
+		case <-d.end.life.finished.Done():
 			return Flush(d.tx.stream, time.Until(begin.Add(d.end.timeout)))
 		case <-t.C:
 		}
@@ -237,7 +237,7 @@ func (d *Driver) awaitPosted(tooLong <-chan time.Time) bool {
 		}
 		select {
 		case <-looked:
-		case <-d.end.life.ending:
+		case <-d.end.life.ending.Done():
 		case <-tooLong:
 			return false
 		}
@@ -306,7 +306,7 @@ func (d *Driver) shut() {
 
 // wakeReceiver makes Receive look whether the connection has ended, or whether the inbox has room.
 func (d *Driver) wakeReceiver() {
-	wait.Wake(d.recheck)
+	d.recheck.Wake()
 	d.freed.Broadcast()
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"syscall"
 
+	"github.com/rddp/rddp/internal/conn/wait"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/states"
 )
@@ -43,14 +44,14 @@ var lifeNext = states.Table[lifeState]{
 }
 
 // A life is the state of a connection in DDP mode, and why the connection has ended. Any goroutine
-// may call its methods.
+// may call its methods. The zero value is open.
 type life struct {
 	now states.Atomic[lifeState] // changes need mu
 
-	// Goroutines wait for a state on these channels: ending is closed on the way to lifeEnding,
-	// finished on the way to lifeFinished.
-	ending   chan struct{}
-	finished chan struct{}
+	// Goroutines wait for a state with these: ending is set on the way to lifeEnding, finished on
+	// the way to lifeFinished.
+	ending   wait.Latch
+	finished wait.Latch
 
 	mu locks.Mutex[locks.Life]
 	// why the connection ends; nil while it is open
@@ -58,13 +59,6 @@ type life struct {
 	// deaf says that the way in has ended. It is not a state, because the way in can end first,
 	// from several states. The last of the two ways to end closes the stream.
 	deaf bool // +checklocks:mu
-}
-
-// init makes l open.
-//
-// +checklocksignore: no other goroutine has l yet
-func (l *life) init() {
-	l.ending, l.finished = make(chan struct{}), make(chan struct{})
 }
 
 // state returns the present state.
@@ -83,9 +77,9 @@ func (l *life) setState(next lifeState) {
 	l.now.Become(next, lifeNext)
 	switch next {
 	case lifeEnding:
-		close(l.ending)
+		l.ending.Set()
 	case lifeFinished:
-		close(l.finished)
+		l.finished.Set()
 	}
 }
 

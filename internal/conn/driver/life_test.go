@@ -6,7 +6,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/rddp/rddp/internal/conn/wait"
 )
 
 // TestLifeMovesForward checks that each state can only be followed by the states that the drawing
@@ -26,7 +25,6 @@ func TestLifeMovesForward(t *testing.T) {
 				legal = legal || s == to
 			}
 			var l life
-			l.init()
 			l.now.Init(from)
 			panicked := func() (panicked bool) {
 				defer func() { panicked = recover() != nil }()
@@ -59,7 +57,6 @@ func TestLifeEndsInAnyOrder(t *testing.T) {
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			var l life
-			l.init()
 			for i, step := range tt.steps {
 				last := i == len(tt.steps)-1
 				if last && l.state() != tt.want {
@@ -81,8 +78,8 @@ func TestLifeEndsInAnyOrder(t *testing.T) {
 				if closes != last {
 					t.Errorf("step %q says that it is the last way: %t", step, closes)
 				}
-				if wait.IsClosed(l.ending) != (l.state() >= lifeEnding) || wait.IsClosed(l.finished) != (l.state() >= lifeFinished) {
-					t.Errorf("after %q the channels do not fit %v", step, l.state())
+				if l.ending.IsSet() != (l.state() >= lifeEnding) || l.finished.IsSet() != (l.state() >= lifeFinished) {
+					t.Errorf("after %q the Latches do not fit %v", step, l.state())
 				}
 			}
 			if l.state() != lifeClosed {
@@ -101,7 +98,6 @@ func TestLifeKeepsItsFirstReason(t *testing.T) {
 		{syscall.EPIPE, syscall.ECONNRESET, syscall.ECONNRESET},
 	} {
 		var l life
-		l.init()
 		if l.why() != nil {
 			t.Errorf("an open connection ends for %v", l.why())
 		}

@@ -40,8 +40,8 @@ type lockedDelivery struct {
 	leaving bool      // +checklocks:mu
 	placed  sync.Cond // of mu: that is so
 
-	ready chan struct{} // capacity 1: the waiting Read has something
-	turn  chan struct{} // capacity 1: a Read has returned, so the next Read may begin
+	ready wait.Cell // the waiting Read has something
+	turn  wait.Cell // a Read has returned, so the next Read may begin
 }
 
 // deliveryOf returns the lockedDelivery of a connection, which is empty.
@@ -58,7 +58,7 @@ func deliveryOf(cfg *ReceiveConfig) *lockedDelivery {
 
 // newDelivery returns a lockedDelivery with room for depth messages of size bytes.
 func newDelivery(depth, size int) *lockedDelivery {
-	in := &lockedDelivery{delivery: delivery{depth: depth, size: size, memory: allowance{account: new(account)}}, ready: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
+	in := &lockedDelivery{delivery: delivery{depth: depth, size: size, memory: allowance{account: new(account)}}}
 	in.placed.L = &in.mu
 	return in
 }
@@ -295,6 +295,6 @@ func (in *lockedDelivery) has() bool { return in.look.Load()&lookHas != 0 }
 // one of the two sees the other.
 func (in *lockedDelivery) notify() {
 	if in.look.Load()&(lookHas|lookWaiting) == lookHas|lookWaiting {
-		wait.Wake(in.ready)
+		in.ready.Wake()
 	}
 }

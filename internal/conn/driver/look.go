@@ -118,8 +118,8 @@ func (d *Driver) askHome(limit *wait.Deadline) {
 		}
 		select {
 		case <-a.answered:
-		case <-d.in.ready:
-		case <-r.offer:
+		case <-d.in.ready.C():
+		case <-r.offer.C():
 		case <-d.end.silent.Done():
 		case <-d.end.closed.Done():
 		case <-limit.Done():
@@ -134,7 +134,7 @@ func (d *Driver) awaitMore(limit *wait.Deadline, ended bool) error {
 	var ready <-chan struct{}
 	var silent <-chan struct{}
 	if !ended {
-		ready, silent = d.in.ready, d.end.silent.Done()
+		ready, silent = d.in.ready.C(), d.end.silent.Done()
 		d.role.callHome()
 	}
 	select {

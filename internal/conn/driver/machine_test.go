@@ -172,7 +172,6 @@ func newMachine(framed bool) *machine {
 		}
 		e.cq = rdmap.NewCompletionQueue(64)
 		e.closed = new(wait.Latch)
-		e.closed.Init()
 		qp := rdmap.NewQP(rdmap.Config{Domain: e.domain, QPNum: 1, IRD: 2, ORD: 2, SendDepth: 8})
 		receive := &ReceiveConfig{Depth: machineDepth, Size: machineSize}
 		if framed {
@@ -650,7 +649,7 @@ func (e *machineEnd) poke() (went bool) {
 		e.close = closeOver
 		went = true
 	}
-	if d.rx.intake == intakeStalled && has(d.recheck) {
+	if d.rx.intake == intakeStalled && has(d.recheck.C()) {
 		if !d.end.life.maySend() || d.end.closing() {
 			d.endUnsound()
 			e.endIn(nil)
@@ -672,7 +671,7 @@ func (e *machineEnd) poke() (went bool) {
 
 // woken reports whether the Read that waits would look again: the condition that sleep waits for.
 func (e *machineEnd) woken() bool {
-	return (has(e.d.in.ready) || e.d.end.silent.IsSet() || e.closed.IsSet()) && (e.d.in.has() || e.d.end.endsReads())
+	return (has(e.d.in.ready.C()) || e.d.end.silent.IsSet() || e.closed.IsSet()) && (e.d.in.has() || e.d.end.endsReads())
 }
 
 // isWriteWoken reports whether the Write that waits would look again: the condition that await of
@@ -683,10 +682,10 @@ func (e *machineEnd) isWriteWoken() bool {
 	_, owns := s.tx.Write()
 	s.mu.Unlock()
 	switch {
-	case has(s.room):
+	case has(s.room.C()):
 	case s.cq.Len() > 0 || s.first.Len() > 0:
 		s.reap()
-	case !owns && wait.IsClosed(e.d.end.life.ending):
+	case !owns && e.d.end.life.ending.IsSet():
 	default:
 		return false
 	}

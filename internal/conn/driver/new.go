@@ -8,7 +8,7 @@ import (
 // New connects the layers as the two ends have agreed in startup. From then on the trace calls its
 // handler in goroutines of its own. Start and Receive must be called next.
 func New(cfg Config) *Driver {
-	d := &Driver{qp: cfg.QP, background: cfg.Background, recheck: make(chan struct{}, 1)}
+	d := &Driver{qp: cfg.QP, background: cfg.Background}
 	if d.background == nil {
 		d.background = new(wait.Background)
 		d.background.Begin()

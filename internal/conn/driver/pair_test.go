@@ -39,7 +39,6 @@ func streamPairOf(sa, sb toe.Stream, sendDepth int) (a, b *Driver, end func(*Dri
 		domain := new(ddp.Domain)
 		qp := rdmap.NewQP(rdmap.Config{Domain: domain, QPNum: 1, IRD: 2, ORD: 2, SendDepth: sendDepth})
 		c := new(wait.Latch)
-		c.Init()
 		const window, size = 32, 64 << 10
 		p := New(Config{
 			Stream: s, QP: qp, Start: rdmap.StartParams{IRD: 2, ORD: 2}, Agreement: mpa.Agreement{CRC: true, IRD: 2, ORD: 2}, CloseTimeout: pairCloseTimeout, Closed: c,

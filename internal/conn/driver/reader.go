@@ -24,7 +24,7 @@ func (in *lockedDelivery) begin(p []byte, note *rdmap.Completion) (outcome, taki
 // nextTurn wakes a Read that has found the caller's Read waiting, if there may be one.
 func (in *lockedDelivery) nextTurn() {
 	if in.queued.Load() {
-		wait.Wake(in.turn)
+		in.turn.Wake()
 	}
 }
 
@@ -33,7 +33,7 @@ func (in *lockedDelivery) nextTurn() {
 //go:noinline
 func (in *lockedDelivery) awaitTurn(limit *wait.Deadline) error {
 	select {
-	case <-in.turn:
+	case <-in.turn.C():
 		return nil
 	case <-limit.Done():
 		return os.ErrDeadlineExceeded
@@ -47,10 +47,10 @@ func (in *lockedDelivery) awaitTurn(limit *wait.Deadline) error {
 // need it: a message has to fetch the cache lines of its goroutine's stack from memory.
 //
 //go:noinline
-func (in *lockedDelivery) sleep(offer <-chan struct{}, end *ending, limit *wait.Deadline) error {
+func (in *lockedDelivery) sleep(offer *wait.Cell, end *ending, limit *wait.Deadline) error {
 	select {
-	case <-in.ready:
-	case <-offer:
+	case <-in.ready.C():
+	case <-offer.C():
 	case <-end.silent.Done():
 	case <-end.closed.Done():
 	case <-limit.Done():

@@ -30,13 +30,10 @@ type ending struct {
 
 func (e *ending) init(cfg *Config, count *counters.Counters) {
 	e.recovery = recovery{count: count, on: cfg.Recover, trace: cfg.Trace}
-	e.life.init()
-	e.silent.Init()
 	e.timeout = cfg.CloseTimeout
 	e.qp, e.closed, e.badSTag = cfg.QP, cfg.Closed, cfg.BadSTag
 	if e.closed == nil {
 		e.closed = new(wait.Latch)
-		e.closed.Init()
 	}
 }
 

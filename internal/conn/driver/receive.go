@@ -124,7 +124,7 @@ func (d *Driver) process(reader bool) (sound bool) {
 			d.rx.trace.Debug("memory limit")
 		}
 		d.answer()
-		<-d.recheck
+		<-d.recheck.C()
 		// After Close the message is thrown away, and what follows it may answer requests that are
 		// still queued.
 		if !d.end.life.maySend() {

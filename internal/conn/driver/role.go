@@ -35,7 +35,7 @@ type role struct {
 
 	patience *patience // of the way in, see isSparse
 
-	offer chan struct{} // capacity 1: the waiting Read looks
+	offer wait.Cell // the waiting Read looks
 
 	waiting atomic.Int32 // Reads that wait: more than one if the first has not left the role yet
 	readHistory
@@ -56,7 +56,6 @@ func (r *role) init(s toe.Stream, owner *ending, p *patience) {
 	can := s.Capabilities()
 	r.stream, r.lends, r.watches = s, can.Deadlines, can.Watch != toe.WatchNone
 	r.gate = toe.NewGate(can.Watch)
-	r.offer = make(chan struct{}, 1)
 	r.readHistory.init(sinceStart())
 }
 
@@ -271,7 +270,7 @@ func (r *role) comesHome() bool {
 func (r *role) leaveRead(hurry bool) {
 	r.leave(hurry)
 	if r.waiting.Load() > 1 {
-		wait.Wake(r.offer)
+		r.offer.Wake()
 	}
 }
 
@@ -282,5 +281,5 @@ func (r *role) yield() {
 		r.makeAlarm()
 	}
 	r.leave(false)
-	wait.Wake(r.offer)
+	r.offer.Wake()
 }

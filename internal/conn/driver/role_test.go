@@ -76,13 +76,13 @@ func TestRoleIsOfferedToTheNextRead(t *testing.T) {
 			t.Fatal("two Reads have the role")
 		}
 		select {
-		case <-r.offer: // of the home goroutine
+		case <-r.offer.C(): // of the home goroutine
 		default:
 		}
 		a.leaveRole()
 		r.endWait(began)
 		select {
-		case <-r.offer:
+		case <-r.offer.C():
 		default:
 			t.Error("the second Read does not look whether nobody reads")
 		}

@@ -47,7 +47,7 @@ type byteStream struct {
 	request rdmap.WorkRequest // +checklocks:mu
 
 	cq       *rdmap.CompletionQueue
-	room     chan struct{} // capacity 1: the Write under way looks again
+	room     wait.Cell // the Write under way looks again
 	register func(p []byte) (*ddp.Region, error)
 	count    *counters.Counters
 	trace    *observe.Trace
@@ -70,7 +70,7 @@ func newByteStream(cfg *StreamConfig, window int, count *counters.Counters, trac
 		tx.Greet()
 	}
 	s := &byteStream{
-		rx: *bytestream.NewReceiver(window), tx: *tx, cq: rdmap.NewCompletionQueue(tx.Slots()), first: rdmap.NewCompletionQueue(1), room: make(chan struct{}, 1),
+		rx: *bytestream.NewReceiver(window), tx: *tx, cq: rdmap.NewCompletionQueue(tx.Slots()), first: rdmap.NewCompletionQueue(1),
 		register: cfg.Register, count: count, trace: trace,
 	}
 	s.due.Store(cfg.Greets)
@@ -185,7 +185,7 @@ func (s *byteStream) unlockReaped() {
 	waits := s.writing
 	s.unlock()
 	if waits && !owns {
-		wait.Wake(s.room)
+		s.room.Wake()
 	}
 }
 
@@ -236,7 +236,7 @@ func (s *byteStream) tell(a bytestream.Arrival, back, window int, answer rdmap.H
 		return err
 	}
 	if s.writing && (a.Credits > 0 || a.Kind == bytestream.Grant) {
-		wait.Wake(s.room)
+		s.room.Wake()
 	}
 	return nil
 }
@@ -268,7 +268,7 @@ func (s *byteStream) finish(err error) {
 	}
 	s.tx.Finish()
 	s.unlock()
-	wait.Wake(s.room)
+	s.room.Wake()
 }
 
 // A lastWrite says what has become of the one Write that may begin after the peer has closed in

@@ -23,12 +23,10 @@ func TestStreamEndBehindTheLastOctet(t *testing.T) {
 	inboxes := make([]*lockedDelivery, rounds)
 	drivers := make([]*Driver, rounds)
 	var closed wait.Latch
-	closed.Init()
 	for i := range rounds {
 		in := newDelivery(6, 512)
 		in.setWindow(newWindow(8))
 		p := &Driver{in: in, bytes: &byteStream{tx: *bytestream.NewSender(8, 512, 8), count: new(counters.Counters)}}
-		p.end.silent.Init()
 		p.end.closed = &closed
 		inboxes[i] = in
 		drivers[i] = p

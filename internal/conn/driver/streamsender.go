@@ -8,7 +8,6 @@ import (
 
 	"github.com/rddp/rddp/internal/conn/counters"
 	"github.com/rddp/rddp/internal/conn/observe"
-	"github.com/rddp/rddp/internal/conn/wait"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
@@ -237,7 +236,7 @@ func (t *streamSender) postStream() {
 	defer s.unlock()
 	t.postLocked(s)
 	if s.appending {
-		wait.Wake(s.room)
+		s.room.Wake()
 	}
 }
 

@@ -22,7 +22,7 @@ type streamWriter struct {
 	end       *ending
 	crossover int // Config.Crossover
 
-	turn   chan struct{}     // capacity 1: a Write has ended, so the next one may begin
+	turn   wait.Cell         // a Write has ended, so the next one may begin
 	wrote  atomic.Int64      // when the last Write that a burst may include ended, as sinceStart in ns
 	choice bytestream.Choice // the long Write under way owns it
 }
@@ -36,7 +36,7 @@ type transmitter interface {
 
 func (w *streamWriter) init(crossover int, out transmitter, bytes *byteStream, tx *streamSender, role *role) {
 	w.out, w.bytes, w.tx, w.role, w.end = out, bytes, tx, role, tx.end
-	w.crossover, w.turn = crossover, make(chan struct{}, 1)
+	w.crossover = crossover
 	w.wrote.Store(int64(sinceStart()))
 }
 
@@ -118,12 +118,12 @@ func (w *streamWriter) finish() {
 	w.bytes.mu.Lock()
 	w.bytes.writing, w.bytes.appending = false, false
 	w.bytes.mu.Unlock()
-	wait.Wake(w.turn)
+	w.turn.Wake()
 }
 
 func (w *streamWriter) awaitTurn(over <-chan struct{}) error {
 	select {
-	case <-w.turn:
+	case <-w.turn.C():
 		return nil
 	case <-over:
 		return os.ErrDeadlineExceeded
@@ -160,7 +160,7 @@ func (w *streamWriter) writeShort(p []byte, limit *wait.Deadline) (int, error) {
 
 // appendInTurn waits until no other Write is under way, and then is append.
 func (w *streamWriter) appendInTurn(p []byte, gap time.Duration, over <-chan struct{}) (n int, err error) {
-	defer wait.Wake(w.turn) // a third Write may wait behind this one
+	defer w.turn.Wake() // a third Write may wait behind this one
 	for busy := true; busy; {
 		if err := w.awaitTurn(over); err != nil {
 			return 0, err
@@ -300,16 +300,16 @@ func (w *streamWriter) look(waited bool) (ended, asks, owns bool, n int, err err
 // TCP, no goroutine need receive. When the connection ends, await returns at once. But if owns says
 // that requests refer to the Write's memory, these are flushed first.
 func (w *streamWriter) await(over <-chan struct{}, asks, owns bool) error {
-	ended := w.end.life.ending
-	if owns {
-		ended = nil
+	var ended <-chan struct{}
+	if !owns {
+		ended = w.end.life.ending.Done()
 	}
 	if asks {
 		w.role.setWriting(true)
 		defer w.role.setWriting(false)
 	}
 	select {
-	case <-w.bytes.room:
+	case <-w.bytes.room.C():
 	case <-w.bytes.cq.Ready():
 		w.bytes.reap()
 	case <-w.bytes.first.Ready():

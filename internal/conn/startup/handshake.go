@@ -115,7 +115,6 @@ const (
 // New returns the Handshake of a connection that has just begun.
 func New(s toe.Stream, cfg Config) *Handshake {
 	h := &Handshake{stream: s, cfg: cfg}
-	h.closed.Init()
 	if cfg.Off {
 		h.phase.Init(Plain)
 	}
