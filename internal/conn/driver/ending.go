@@ -144,9 +144,22 @@ func (d *Driver) endIn() (lingers bool) {
 		d.Kill(d.end.life.why())
 	}
 	if !d.end.silent.IsSet() { // awaitClose may have set it
-		d.end.silent.Set()
+		d.silence()
 	}
 	return lingers
+}
+
+// silence notes that nothing more will arrive.
+func (d *Driver) silence() {
+	d.end.silent.Set()
+	d.wakeRead()
+}
+
+// wakeRead makes the Read that waits look again.
+func (d *Driver) wakeRead() {
+	if d.in != nil {
+		d.in.ready.Wake()
+	}
 }
 
 // deafen ends the way in. Nothing more will be read.
@@ -167,7 +180,7 @@ func (d *Driver) deafen() {
 // returns when the stream ends, or at the deadline that the close of the connection sets. Read
 // returns the error to the program.
 func (d *Driver) awaitClose() {
-	d.end.silent.Set()
+	d.silence()
 	d.freed.Broadcast()
 	d.rx.discard(&d.bound)
 }
@@ -314,12 +327,13 @@ func (d *Driver) wakeReceiver() {
 // the first call writes it.
 func (d *Driver) TraceTerminate() { d.end.traceTerminate() }
 
-// Interrupt makes a Read that receives return from the stream, because something has happened that
-// does not come with the stream.
+// Interrupt makes the Read that waits look again, because something has happened that does not come
+// with the stream. A Read that receives returns from the stream.
 func (d *Driver) Interrupt() {
 	if d.role.isReaders() {
 		d.interruptReader()
 	}
+	d.wakeRead()
 }
 
 // interruptReader interrupts the Read that has the role. A timer may be the caller.

@@ -40,7 +40,9 @@ type lockedDelivery struct {
 	leaving bool      // +checklocks:mu
 	placed  sync.Cond // of mu: that is so
 
-	ready wait.Cell // the waiting Read has something
+	// ready makes the waiting Read look again: there may be something for the Read, the role may be
+	// offered to it, its deadline may have passed, or the connection ends.
+	ready wait.Cell
 	turn  wait.Cell // a Read has returned, so the next Read may begin
 }
 
@@ -230,6 +232,7 @@ func (in *lockedDelivery) closeRead() {
 func (in *lockedDelivery) close() (lost bool) {
 	in.mu.Lock()
 	defer in.unlock()
+	in.ready.Wake()
 	return in.delivery.close()
 }
 

@@ -119,7 +119,6 @@ func (d *Driver) askHome(limit *wait.Deadline) {
 		select {
 		case <-a.answered:
 		case <-d.in.ready.C():
-		case <-r.offer.C():
 		case <-d.end.silent.Done():
 		case <-d.end.closed.Done():
 		case <-limit.Done():

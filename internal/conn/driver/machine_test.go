@@ -671,7 +671,7 @@ func (e *machineEnd) poke() (went bool) {
 
 // woken reports whether the Read that waits would look again: the condition that sleep waits for.
 func (e *machineEnd) woken() bool {
-	return (has(e.d.in.ready.C()) || e.d.end.silent.IsSet() || e.closed.IsSet()) && (e.d.in.has() || e.d.end.endsReads())
+	return has(e.d.in.ready.C()) && (e.d.in.has() || e.d.end.endsReads())
 }
 
 // isWriteWoken reports whether the Write that waits would look again: the condition that await of

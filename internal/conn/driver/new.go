@@ -17,14 +17,16 @@ func New(cfg Config) *Driver {
 	d.end.init(&cfg, &d.count)
 	d.idle.timeout = max(cfg.IdleTimeout, 0)
 	d.bound.stream = cfg.Stream
-	d.role.init(cfg.Stream, &d.end, &d.rx.patience)
 	d.later.init(d.Flush, d.flushIfIdle, cfg.SendBells, cfg.RecvBells)
+	offer := new(wait.Cell) // of Reads, which cannot wait if there is no delivery
 	if r := cfg.Receive; r != nil {
 		d.in = deliveryOf(r)
+		offer = &d.in.ready
 		if r.Stream != nil {
 			d.bytes = newByteStream(r.Stream, d.Window(), &d.count, cfg.Trace)
 		}
 	}
+	d.role.init(cfg.Stream, &d.end, offer, &d.rx.patience)
 	d.tx.init(&cfg, d.bytes, &d.count, &d.end, d.goOn())
 	d.rx.init(&cfg, started, reports{d.in, d.bytes, &d.count, &d.tx.fenced}, &d.role)
 	if d.bytes != nil {

@@ -106,7 +106,7 @@ func (d *Driver) await(want int, limit *wait.Deadline) (result readResult, err e
 		if drove, result = d.drive(want, limit); drove {
 			continue
 		}
-		err = d.in.sleep(&d.role.offer, &d.end, limit)
+		err = d.in.sleep(limit)
 	}
 	d.role.endWait(began)
 	if !result.over {

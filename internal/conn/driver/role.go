@@ -35,7 +35,7 @@ type role struct {
 
 	patience *patience // of the way in, see isSparse
 
-	offer wait.Cell // the waiting Read looks
+	offer *wait.Cell // the waiting Read looks: lockedDelivery.ready
 
 	waiting atomic.Int32 // Reads that wait: more than one if the first has not left the role yet
 	readHistory
@@ -50,9 +50,9 @@ const (
 	sparseWait = 4 * quick
 )
 
-// init gives the role to home. p is the patience of the way in.
-func (r *role) init(s toe.Stream, owner *ending, p *patience) {
-	r.owner, r.patience = owner, p
+// init gives the role to home. offer makes the waiting Read look. p is the patience of the way in.
+func (r *role) init(s toe.Stream, owner *ending, offer *wait.Cell, p *patience) {
+	r.owner, r.offer, r.patience = owner, offer, p
 	can := s.Capabilities()
 	r.stream, r.lends, r.watches = s, can.Deadlines, can.Watch != toe.WatchNone
 	r.gate = toe.NewGate(can.Watch)

@@ -20,7 +20,7 @@ func TestTrustOutlivesLateWaits(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		var r role
-		r.init(s, nil, nil)
+		r.init(s, nil, new(wait.Cell), nil)
 		wait := func(n int, pause time.Duration) {
 			for range n {
 				time.Sleep(pause)
@@ -87,7 +87,7 @@ func TestTrustInParts(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		var r role
-		r.init(s, nil, nil)
+		r.init(s, nil, new(wait.Cell), nil)
 		read := func(want, n int) {
 			r.endWait(r.beginWait())
 			r.noteRead(readResult{over: true, n: n}, want)
@@ -115,7 +115,7 @@ func TestAlarmRingsAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		var r role
-		r.init(s, nil, nil)
+		r.init(s, nil, new(wait.Cell), nil)
 		r.makeAlarm()
 		defer r.end()
 		r.lastRead().streak.Store(trustFirst)
@@ -146,7 +146,7 @@ func TestSparseReads(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		var r role
-		r.init(s, nil, nil)
+		r.init(s, nil, new(wait.Cell), nil)
 		r.makeAlarm()
 		defer r.end()
 		r.patience = &patience{id: waiters.Add(2)}
@@ -177,7 +177,7 @@ func TestAlarmOfAnEarlierTime(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		var r role
-		r.init(s, nil, nil)
+		r.init(s, nil, new(wait.Cell), nil)
 		r.makeAlarm()
 		defer r.end()
 		r.lastRead().streak.Store(2 * trustFirst)
