@@ -242,7 +242,7 @@ verbsquick: verbs-programs bin/tier
 
 verbs-programs:
 	@./.ci/install ibverbs-utils ibverbs-providers rdmacm-utils perftest python3-pyverbs rdma-core ucx-utils libfabric-bin gcc libc6-dev iperf3 curl wget netcat-openbsd python3 \
-		nginx-light redis-server redis-tools openssh-server openssh-client openjdk-17-jdk-headless postgresql postgresql-contrib iproute2
+		nginx-light redis-server redis-tools openssh-server openssh-client openjdk-17-jdk-headless postgresql postgresql-contrib iproute2 udev
 
 # The command in shells, at a terminal, on full disks, and scanned from another namespace.
 commands: bin/tier

@@ -13,6 +13,7 @@ var order = [...]any{
 
 	// Of rddp run: the program's calls, its descriptors and its ids.
 	Supervisor{}, // run, supervisor.mu: the program's open files
+	Netlink{},    // run, netlink.mu: the end of a call on a netlink socket, and its answers
 	FileBell{},   // run, doorbell.mu: the files by their watches
 	CM{},         // cm, CM.mu: the ids of a connection manager
 
@@ -103,6 +104,7 @@ type (
 	ProxyRoutes     struct{}
 	ProxyEnd        struct{}
 	Supervisor      struct{}
+	Netlink         struct{}
 	FileBell        struct{}
 	CM              struct{}
 	RNICContext     struct{}

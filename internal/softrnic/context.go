@@ -40,10 +40,10 @@ type Context struct {
 	// memory is the memory that the program maps. The rings are in it.
 	memory Memory
 
-	mu     locks.Mutex[locks.RNICContext]
-	closed bool // +checklocks:mu
-	// the last handle given out
-	last     uint32                       // +checklocks:mu
+	number uint32 // among the objects of the device
+
+	mu       locks.Mutex[locks.RNICContext]
+	closed   bool                         // +checklocks:mu
 	space    allocator                    // +checklocks:mu
 	channels map[Channel]*channel         // +checklocks:mu
 	pds      map[uint32]*protectionDomain // +checklocks:mu
@@ -96,7 +96,7 @@ type Memory struct {
 // Open opens the device for a program. The memory belongs to the Context until Close returns.
 func (d *Device) Open(m Memory) (*Context, error) {
 	c := &Context{
-		dev: d, memory: m, space: allocator{[]extent{{m.From, uint64(len(m.Bytes))}}}, channels: make(map[Channel]*channel),
+		dev: d, memory: m, number: d.last.Add(1), space: allocator{[]extent{{m.From, uint64(len(m.Bytes))}}}, channels: make(map[Channel]*channel),
 		pds: make(map[uint32]*protectionDomain), mrs: make(map[uint32]*memoryRegion), cqs: make(map[uint32]*completionQueue),
 		srqs: make(map[uint32]*sharedQueue), qps: make(map[uint32]*queuePair), ahs: make(map[uint32]*protectionDomain),
 		mws: make(map[uint32]*memoryWindow), pairs: make(map[uint32]*queuePair),
@@ -256,13 +256,8 @@ func (c *commands) QueryDevice() uverbs.Device {
 	return d
 }
 
-// newHandleLocked returns a handle that no object of the context has.
-//
-// +checklocks:c.mu
-func (c *Context) newHandleLocked() uint32 {
-	c.last++
-	return c.last
-}
+// newHandle returns a handle that no object of the device has.
+func (c *Context) newHandle() uint32 { return c.dev.last.Add(1) }
 
 // newRingLocked makes a ring in the memory of c. ok is false if there is no room.
 //
@@ -363,7 +358,7 @@ func (c *commands) QueryPort(port uint8) (gids uint32, e syscall.Errno) {
 //
 // +checklocks:c.mu
 func (c *commands) AllocPD() (handle uint32) {
-	pd := &protectionDomain{handle: c.newHandleLocked()}
+	pd := &protectionDomain{handle: c.newHandle()}
 	c.pds[pd.handle] = pd
 	return pd.handle
 }
@@ -393,7 +388,7 @@ func (c *commands) CreateAH(pdHandle uint32, a uverbs.Address) (handle uint32, e
 		return 0, syscall.EINVAL
 	}
 	pd.users++
-	n := c.newHandleLocked()
+	n := c.newHandle()
 	c.ahs[n] = pd
 	pd.mu.Lock()
 	defer pd.mu.Unlock()

@@ -113,7 +113,7 @@ func (c *commands) CreateCQ(a uverbs.CQ) (handle, entries uint32, at uverbs.Mapp
 	if !ok {
 		return 0, 0, at, syscall.ENOMEM
 	}
-	q := &completionQueue{ctx: c.Context, handle: c.newHandleLocked(), userHandle: a.UserHandle, channel: ch, ring: r, at: at}
+	q := &completionQueue{ctx: c.Context, handle: c.newHandle(), userHandle: a.UserHandle, channel: ch, ring: r, at: at}
 	if ch != nil {
 		ch.users++
 	}

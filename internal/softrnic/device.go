@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rddp/rddp/internal/conn"
@@ -50,6 +51,7 @@ type Device struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	work   sync.WaitGroup // the connections and what they still have to send
+	last   atomic.Uint32  // the last handle of an object, or number of a context
 
 	mu locks.Mutex[locks.Leaf]
 	// queue pairs by QPN

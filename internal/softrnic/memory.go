@@ -252,7 +252,7 @@ func (c *commands) RegMR(r uverbs.MemoryRegion) (handle, key uint32, e syscall.E
 	if e != 0 {
 		return 0, 0, e
 	}
-	m.handle = c.newHandleLocked()
+	m.handle = c.newHandle()
 	c.mrs[m.handle] = m
 	return m.handle, m.key(), 0
 }

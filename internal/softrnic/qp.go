@@ -165,7 +165,7 @@ func (c *Context) makeRingsLocked(q *queuePair) syscall.Errno {
 //
 // +checklocks:c.mu
 func (c *Context) enlistLocked(q *queuePair) {
-	q.handle = c.newHandleLocked()
+	q.handle = c.newHandle()
 	c.qps[q.handle] = q
 	q.pd.users++
 	q.sendCQ.users++

@@ -139,7 +139,7 @@ func (c *commands) CreateSRQ(a uverbs.SRQ) (handle, entries uint32, at uverbs.Ma
 		return 0, 0, at, syscall.ENOMEM
 	}
 	s := &sharedQueue{
-		receiveQueue: receiveQueue{ring: r}, ctx: c.Context, handle: c.newHandleLocked(), userHandle: a.UserHandle, pd: pd, maxSGE: a.MaxSGE,
+		receiveQueue: receiveQueue{ring: r}, ctx: c.Context, handle: c.newHandle(), userHandle: a.UserHandle, pd: pd, maxSGE: a.MaxSGE,
 		maxWR: min(r.Cap(), limits.MaxSRQWR), at: at,
 	}
 	pd.users++

@@ -152,7 +152,7 @@ func (c *commands) AllocMW(a uverbs.MemoryWindow) (handle, key uint32, e syscall
 	if pd == nil || a.Type != 1 && a.Type != 2 {
 		return 0, 0, syscall.EINVAL
 	}
-	w := &memoryWindow{handle: c.newHandleLocked(), pd: pd, kind: a.Type}
+	w := &memoryWindow{handle: c.newHandle(), pd: pd, kind: a.Type}
 	key = pd.addWindow(w)
 	pd.users++
 	c.mws[w.handle] = w

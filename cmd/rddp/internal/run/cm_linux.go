@@ -130,7 +130,7 @@ func (s *supervisor) openChannel(c *seccomp.Call, flags int) (int, error) {
 		unix.Close(f.near)
 		return -1, err
 	}
-	f.channel = s.cm.Open(f.notify)
+	f.channel = s.cm.Open(pid, f.notify)
 	s.channels.mu.Lock()
 	s.channels.files[f.near] = f
 	s.channels.mu.Unlock()

@@ -183,7 +183,7 @@ func TestNobody(t *testing.T) {
 	if err := errors.Join(os.WriteFile(bin, b, 0o755), os.Chmod(dir, 0o755), os.Chmod(dir+"/..", 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"device", "look", "leak"} {
+	for _, name := range []string{"device", "look", "netlink", "leak"} {
 		c := exec.Command(bin, bin, perform, name, "3")
 		c.Args[0], c.Stderr, c.Dir = supervise, os.Stderr, "/"
 		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}

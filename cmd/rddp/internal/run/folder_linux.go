@@ -21,9 +21,10 @@ import (
 // the folder itself, at a number that the filter knows: then listings of it, and paths relative to
 // it, come to the supervisor. openAbove returns false if the kernel should open the folder.
 func (s *supervisor) openAbove(c *seccomp.Call, dir string, flags int) bool {
-	if flags&(unix.O_ACCMODE|unix.O_CREAT|unix.O_PATH) != unix.O_RDONLY {
+	if flags&(unix.O_ACCMODE|unix.O_CREAT) != unix.O_RDONLY {
 		return false
 	}
+	flags &^= unix.O_PATH // as for the device's folders
 	// The program may have another root folder.
 	fd, err := unix.Open(fmt.Sprintf("/proc/%d/root%s", c.Thread, dir), flags|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -174,6 +174,37 @@ var looks = []struct {
 		}
 		return "sysfs", nil
 	}},
+	{"fstatfs", "true", func() (string, error) {
+		return below(asLink, func(dir int) (string, error) {
+			var st, sys unix.Statfs_t
+			err := errors.Join(unix.Fstatfs(dir, &st), unix.Statfs("/sys", &sys))
+			return fmt.Sprint(st.Type == sys.Type), err
+		})
+	}},
+	{"fstatfs above the device", "true", func() (string, error) {
+		return below("/dev", func(dir int) (string, error) {
+			var st, dev unix.Statfs_t
+			err := errors.Join(unix.Fstatfs(dir, &st), unix.Statfs("/dev", &dev))
+			return fmt.Sprint(st.Type == dev.Type), err
+		})
+	}},
+	{"a walk with descriptors of O_PATH, as udevadm's", "../../devices/virtual/infiniband/" + DeviceName, func() (string, error) {
+		const flags = unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC
+		dir, err := unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		for _, name := range []string{"sys", "class", "infiniband", DeviceName} {
+			if err != nil {
+				return name, err
+			}
+			next, e := unix.Openat(dir, name, flags, 0)
+			unix.Close(dir)
+			dir, err = next, e
+		}
+		if err != nil {
+			return "", err
+		}
+		defer unix.Close(dir)
+		return readLinkAt(dir, "")
+	}},
 	{"getxattr", "no data available", func() (string, error) {
 		_, err := unix.Getxattr(asLink, "user.x", make([]byte, 9))
 		return failure("", err)

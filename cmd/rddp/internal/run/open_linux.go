@@ -73,10 +73,23 @@ func (s *supervisor) open(c *seccomp.Call, dir, arg, flags int) bool {
 			s.log.Warn("the program cannot open rdma_cm", "thread", c.Thread, "err", err)
 		}
 		s.program.Answer(c, int64(fd), errnoOf(err))
+	case flags&unix.O_PATH != 0 && s.isLinkBelow(c, dir, arg, p):
+		return false
 	default:
 		s.openFile(c, s.tree.root+p, flags)
 	}
 	return true
+}
+
+// isLinkBelow reports whether a path is the name of a symbolic link in a folder of the tree that the
+// program has open. Only the kernel can open the link itself, and there it finds the same link.
+func (s *supervisor) isLinkBelow(c *seccomp.Call, dir, arg int, p string) bool {
+	if dir == none || int32(c.Args[dir]) == unix.AT_FDCWD {
+		return false
+	}
+	name, err := process.ReadString(process.Thread(c.Thread), c.Args[arg], pathLimit)
+	var st unix.Stat_t
+	return err == nil && !strings.Contains(name, "/") && unix.Lstat(s.tree.root+p, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK
 }
 
 // openHow returns the flags in the struct open_how of a call of openat2. It returns false for

@@ -94,6 +94,55 @@ var datagramPairs = [][2]string{
 	{"ib_send_bw -R -c UD -p %d -n 100", "ib_send_bw -R -c UD -p %d -n 100 127.0.0.1"},
 }
 
+// lonePrograms are programs that look at the device, with a part of what they print.
+var lonePrograms = []struct{ line, want string }{
+	{"rdma dev", "0: " + DeviceName + ": node_type ca"},
+	{"rdma -d dev show " + DeviceName, "MEM_WINDOW"},
+	{"rdma link", "link " + DeviceName + "/1 state ACTIVE physical_state LINK_UP"},
+	{"rdma resource", "0: " + DeviceName + ": pd 0 cq 0 qp 0 cm_id 0 mr 0"},
+	{"rdma system", "copy-on-fork on"},
+	{"udevadm info -a -p /sys/class/infiniband/" + DeviceName, `ATTR{node_type}=="1: CA"`},
+	{"udevadm info /sys/class/infiniband_verbs/uverbs0", "E: DEVNAME=/dev/infiniband/uverbs0"},
+	{"ibv_devices", DeviceName},
+}
+
+func TestLonePrograms(t *testing.T) {
+	for _, tt := range lonePrograms {
+		if got, err := under(strings.Fields(tt.line)...).Output(); err != nil || !bytes.Contains(got, []byte(tt.want)) {
+			t.Errorf("%s: %v, %s", tt.line, err, got)
+		}
+	}
+}
+
+// TestShownObjects: iproute2 shows the queue pairs, the ids, and the rest of rping.
+func TestShownObjects(t *testing.T) {
+	const script = `rping -s -a 127.0.0.1 -p $1 >/dev/null & a=$!
+until rdma resource show cm_id | grep -q LISTEN; do sleep 0.01; done
+rping -c -a 127.0.0.1 -p $1 >/dev/null & b=$!
+until rdma resource show qp | grep RTS; do sleep 0.01; done
+for kind in cm_id cq mr pd ctx; do rdma resource show $kind; done
+kill $a $b; wait`
+	got, err := under("sh", "-c", script, "sh", strconv.Itoa(freePort(t))).Output()
+	for _, want := range []string{
+		" type RC state RTS rq-psn ", " comm rping ", "lqpn ", "state CONNECT ps TCP ", " dst-addr 127.0.0.1:", "cqn ", "mrn ", "pdn ", "ctxn ",
+	} {
+		if !bytes.Contains(got, []byte(want)) {
+			t.Errorf("%v, %q is missing in\n%s", err, want, got)
+		}
+	}
+}
+
+// TestMulticastProgram: a program that joins a multicast group ends with the error of a device
+// without multicast.
+func TestMulticastProgram(t *testing.T) {
+	c := under("mckey", "-b", "127.0.0.1", "-m", "224.1.2.3")
+	c.Stderr = nil
+	got, err := c.CombinedOutput()
+	if want := "mckey: failure joining: Function not implemented"; err == nil || !bytes.Contains(got, []byte(want)) {
+		t.Errorf("%v, %s", err, got)
+	}
+}
+
 func TestDatagramPairs(t *testing.T) {
 	for _, lines := range datagramPairs {
 		t.Run(lines[1], func(t *testing.T) { runProgramPair(t, supervise, lines[0], lines[1]) })

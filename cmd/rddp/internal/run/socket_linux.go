@@ -110,9 +110,14 @@ func appendAddress(b []byte, a netip.AddrPort, domain int) []byte {
 	return native.AppendUint32(b, scope)
 }
 
-// writeAddress answers a call that asks for an address. It writes as much as fits into the
-// program's buffer, and the full length.
+// writeAddress answers a call that asks for an IP address.
 func writeAddress(t threadMemory, a netip.AddrPort, domain int, addr, length uint64) syscall.Errno {
+	return writeSockaddr(t, appendAddress(nil, a, domain), addr, length)
+}
+
+// writeSockaddr answers a call that asks for the address b. It writes as much as fits into the
+// program's buffer, and the full length.
+func writeSockaddr(t threadMemory, b []byte, addr, length uint64) syscall.Errno {
 	var n [4]byte
 	if err := t.Read(n[:], length); err != nil {
 		return errnoOf(err)
@@ -121,7 +126,6 @@ func writeAddress(t threadMemory, a netip.AddrPort, domain int, addr, length uin
 	if room < 0 {
 		return syscall.EINVAL
 	}
-	b := appendAddress(nil, a, domain)
 	if err := t.Write(b[:min(int(room), len(b))], addr); err != nil {
 		return errnoOf(err)
 	}

@@ -39,6 +39,7 @@ type supervisor struct {
 	numbers  numbers
 	pollers  signalPollers
 	listings listings
+	netlink  *netlink
 	tcp      *tcpRelay // nil if there are no rules
 
 	entered atomic.Bool // a process may have a working directory in the tree
@@ -118,7 +119,7 @@ func newSupervisor(c Config) (*supervisor, error) {
 	}
 	s := &supervisor{
 		log: c.Log, device: d, tree: t, files: make(map[*openFile]struct{}),
-		cm: cm.New(cm.Config{Device: d, IWARP: c.IWARP, Log: c.Log}),
+		cm: cm.New(cm.Config{Device: d, IWARP: c.IWARP, Log: c.Log}), netlink: newNetlink(d, c.IWARP),
 	}
 	if err = s.channels.init(); err == nil {
 		s.doorbell, err = newDoorbell()
@@ -171,6 +172,13 @@ func (s *supervisor) answer(c *seccomp.Call) {
 	case seccomp.Write:
 		s.write(c)
 		return
+	case seccomp.Socket:
+		s.openSocket(c)
+		return
+	case seccomp.Bind, seccomp.SetOption, seccomp.SendTo, seccomp.SendMsg, seccomp.RecvFrom:
+		if s.answerNetlink(t, c) {
+			return
+		}
 	case seccomp.Open:
 		if s.open(c, none, 0, int(c.Args[1])) {
 			return
@@ -251,6 +259,11 @@ func (s *supervisor) describe(t threadMemory, c *seccomp.Call) (e syscall.Errno,
 		if p, ok = s.served(c, none, 0, true); ok {
 			e = s.statFS(t, p, c.Args[1])
 		}
+	case seccomp.FStatFS:
+		if p, ok = s.folder(c, 0); ok && isServed(p) {
+			return s.statFS(t, s.tree.root+p, c.Args[1]), true
+		}
+		ok = false
 	case seccomp.GetXAttr, seccomp.LGetXAttr:
 		if p, ok = s.served(c, none, 0, c.Kind == seccomp.GetXAttr); ok {
 			e = attribute(p, syscall.ENODATA)

@@ -17,10 +17,13 @@ import (
 	"github.com/rddp/rddp/internal/softrnic"
 )
 
-// The paths of the device files, and the numbers that the kernel assigns to them.
+// The paths of the device files, the numbers that the kernel assigns to them, and the versions of
+// their commands.
 const (
 	devMajor = 231
 	devMinor = 192
+	devABI   = 2
+	cmABI    = 4
 	devPath  = "/dev/infiniband/uverbs0"
 	cmPath   = "/dev/infiniband/rdma_cm"
 	cmMajor  = 10
@@ -141,12 +144,12 @@ func deviceFiles(d *softrnic.Device, addresses []netip.Addr, nodeType string) ma
 
 		verbs + "ibdev":          DeviceName,
 		verbs + "dev":            fmt.Sprintf("%d:%d", devMajor, devMinor),
-		verbs + "abi_version":    "2",
+		verbs + "abi_version":    fmt.Sprint(devABI),
 		verbs + "uevent":         fmt.Sprintf("MAJOR=%d\nMINOR=%d\nDEVNAME=infiniband/uverbs0", devMajor, devMinor),
 		"dev/infiniband/uverbs0": "",
 		"dev/infiniband/rdma_cm": "",
 
-		cm + "abi_version": "4",
+		cm + "abi_version": fmt.Sprint(cmABI),
 		cm + "dev":         fmt.Sprintf("%d:%d", cmMajor, cmMinor),
 		cm + "uevent":      fmt.Sprintf("MAJOR=%d\nMINOR=%d\nDEVNAME=infiniband/rdma_cm", cmMajor, cmMinor),
 

@@ -171,8 +171,10 @@ func (t *tcpRelay) answer(c *seccomp.Call) bool {
 		return true
 	case seccomp.GetPeerName, seccomp.GetSockName:
 		return t.name(c)
-	case seccomp.SendTo, seccomp.SendMsg, seccomp.SendMMsg:
-		return t.fastOpen(c)
+	case seccomp.SendTo, seccomp.SendMMsg:
+		return c.Args[3]&unix.MSG_FASTOPEN != 0 && t.fastOpen(c)
+	case seccomp.SendMsg:
+		return c.Args[2]&unix.MSG_FASTOPEN != 0 && t.fastOpen(c)
 	case seccomp.Connect32, seccomp.Listen32, seccomp.SocketCall32:
 		return t.call32(c)
 	case seccomp.URingSetup:

@@ -12,6 +12,7 @@ import (
 // may call the methods.
 type Channel struct {
 	cm     *CM
+	pid    int
 	notify func(pending bool)
 
 	// The CM's mutex guards these, and callers of the methods whose names end in Locked hold it.
@@ -27,10 +28,10 @@ type event struct {
 	child *id // the new id of a ConnectRequest
 }
 
-// Open opens a channel. notify is called when the first event is added and when the last one is
-// taken. It must not call the Channel.
-func (m *CM) Open(notify func(pending bool)) *Channel {
-	return &Channel{cm: m, notify: notify, added: make(chan struct{})}
+// Open opens a channel for a process. notify is called when the first event is added and when the
+// last one is taken. It must not call the Channel.
+func (m *CM) Open(pid int, notify func(pending bool)) *Channel {
+	return &Channel{cm: m, pid: pid, notify: notify, added: make(chan struct{})}
 }
 
 // Added returns a channel that is closed when the next event is added.

@@ -93,6 +93,7 @@ type id struct {
 	psn             uint32   // the first PSN that this end expects
 	own, peer       proposal // peer is valid once there is a Request or a Reply
 	peerQPN         uint32
+	qpn             uint32             // of the program's queue pair, once it has named one
 	expected        func()             // makes the device forget the request; nil without one
 	datagramRequest *datagramRequest   // for datagrams
 	end             end                // nil for datagrams

@@ -23,7 +23,7 @@ func TestMulticast(t *testing.T) {
 	for _, cmd := range []ucma.Command{ucma.JoinMcast, ucma.JoinIPMcast} {
 		var log bytes.Buffer
 		m := New(Config{Device: d, Log: slog.New(slog.NewTextHandler(&log, nil))})
-		c := m.Open(func(bool) {})
+		c := m.Open(1, func(bool) {})
 		if _, _, e := c.Do(nil, cmd, nil, 0); e != syscall.ENOSYS || !bytes.Contains(log.Bytes(), []byte("no multicast")) {
 			t.Errorf("%v: %v, and in the log %q", cmd, e, &log)
 		}

@@ -114,7 +114,7 @@ func (c *Channel) connectLocked(_ Caller, in []byte, _ int) (a answer, e syscall
 		i.port.close()
 		i.port = nil
 	}
-	i.end, i.own = end, i.propose(&r.Param)
+	i.end, i.own, i.qpn = end, i.propose(&r.Param), r.Param.QPN
 	i.become(connecting)
 	ctx, cancel := context.WithTimeout(c.cm.ctx, patience)
 	i.cancel = cancel

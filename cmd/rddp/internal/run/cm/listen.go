@@ -170,7 +170,7 @@ func (c *Channel) acceptLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 	if !ok || !c.cm.fits(&r.Param, mostAcceptData, q.wire) {
 		return a, syscall.EINVAL
 	}
-	i.uid, i.end, i.own = r.UID, end, i.propose(&r.Param)
+	i.uid, i.end, i.own, i.qpn = r.UID, end, i.propose(&r.Param), r.Param.QPN
 	i.become(connecting)
 	ctx, cancel := context.WithTimeout(c.cm.ctx, patience)
 	i.cancel = cancel

@@ -37,6 +37,15 @@ var stateNames = [...]string{
 // String returns the name of the state.
 func (s state) String() string { return stateNames[s] }
 
+// kernelStates are the numbers that the states have in the kernel. A state that the kernel does not
+// have is the one before.
+var kernelStates = [...]uint8{
+	idle: 0, bound: 7, addressed: 2, routed: 4, connecting: 5, connected: 5, over: 6, listening: 8, requested: 5, destroyed: 10,
+}
+
+// kernel returns the number of the kernel's state.
+func (s state) kernel() uint8 { return kernelStates[s] }
+
 var stateNext = states.Table[state]{
 	idle:       states.To(bound, addressed, destroyed),
 	bound:      states.To(addressed, listening, destroyed),

@@ -25,16 +25,22 @@ var calls = []struct {
 	{unix.SYS_CHDIR, "notify", Chdir},
 	{unix.SYS_FCHDIR, "folder", FChdir},
 	{unix.SYS_STATFS, "notify", StatFS},
+	{unix.SYS_FSTATFS, "folder", FStatFS},
 	{unix.SYS_GETXATTR, "notify", GetXAttr},
 	{unix.SYS_LGETXATTR, "notify", LGetXAttr},
 	{unix.SYS_LISTXATTR, "notify", ListXAttr},
 	{unix.SYS_LLISTXATTR, "notify", LListXAttr},
-	{unix.SYS_SOCKET, "socket", Other},
+	{unix.SYS_SOCKET, "socket", Socket},
 	{unix.SYS_EXECVE, "notify", Exec},
 	{unix.SYS_EXECVEAT, "notify", Exec},
 	{unix.SYS_WRITE, "write", Write},
 	{unix.SYS_FCNTL, "from a number", DupFD},
 	{unix.SYS_DUP3, "to a number", Dup2},
+	{unix.SYS_SENDTO, "send to", SendTo},
+	{unix.SYS_RECVFROM, "receive from", RecvFrom},
+	{unix.SYS_SENDMSG, "send message", SendMsg},
+	{unix.SYS_SETSOCKOPT, "option", SetOption},
+	{unix.SYS_BIND, "bind", Bind},
 }
 
 // arch32 is the architecture of 32-bit programs, and calls32 are the calls of such programs that

@@ -20,7 +20,6 @@ const (
 	netlinkRDMA    = 20
 	allow          = unix.SECCOMP_RET_ALLOW
 	notify         = unix.SECCOMP_RET_USER_NOTIF
-	refuse         = unix.SECCOMP_RET_ERRNO | uint32(unix.EPROTONOSUPPORT)
 	x32Bit         = 0x40000000
 	loadWord       = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
 	jumpEqual      = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
@@ -49,8 +48,6 @@ type tcpCall struct {
 
 var tcpCalls = []tcpCall{
 	{unix.SYS_CONNECT, Made, "notify", Connect},
-	{unix.SYS_SENDTO, Made, "fast open 3", SendTo},
-	{unix.SYS_SENDMSG, Made, "fast open 2", SendMsg},
 	{unix.SYS_SENDMMSG, Made, "fast open 3", SendMMsg},
 	{unix.SYS_ACCEPT4, Accepted, "notify", Accept4},
 	{unix.SYS_ACCEPT, Accepted, "notify", Accept},
@@ -110,19 +107,19 @@ func (a *assembler) argument(n uint32) { a.add(loadWord, dataArgs+8*n) }
 //
 //   - calls with a path that is absolute, or relative to the working directory or to a descriptor
 //     with a number of Folders;
-//   - listings of a descriptor with a number of Folders;
+//   - listings, fchdir and fstatfs of a descriptor with a number of Folders;
 //   - calls that stat a descriptor with a number of Devices or Channels;
 //   - writes to a descriptor with a number of Channels, if they have the length of a command;
 //   - calls that may put a descriptor at such a number: see Dup; fcntl also for duplicates of a
 //     descriptor with a number of Folders, which get such a number, too;
 //   - the ioctl of verbs, on any descriptor;
+//   - calls that make a netlink socket for RDMA, and on a descriptor with a number of Sockets bind,
+//     options of netlink, sendto to an address of netlink, sendmsg, and recvfrom with an address;
 //   - execve and execveat.
 //
 // With tcp, it also passes the calls that connect, listen and accept, sends that connect
 // (MSG_FASTOPEN), getsockname, getpeername and io_uring_setup, and the calls of 32-bit programs
 // that connect and listen.
-//
-// The filter itself refuses netlink sockets for RDMA, which makes libibverbs use /sys.
 func Filter(tcp TCP) []unix.SockFilter {
 	a := &assembler{jumps: map[int][2]string{}, labels: map[string]int{}}
 	a.add(loadWord, dataArch)
@@ -159,13 +156,41 @@ func Filter(tcp TCP) []unix.SockFilter {
 	}
 	a.add(returnConstant, allow)
 
+	fastOpen := func(flags uint32) {
+		if tcp&Made == 0 {
+			a.add(returnConstant, allow)
+			return
+		}
+		a.argument(flags)
+		a.jump(jumpIfSet, unix.MSG_FASTOPEN, "notify", "allow")
+	}
+	ofSocket := func(yes, no string) { // by the number of the descriptor
+		a.argument(0)
+		a.jump(jumpAtLeast, LeastNumber, "", no)
+		a.jump(jumpAtLeast, Preferred, no, "")
+		a.jump(jumpIfSet, socketMask, no, yes)
+	}
+	a.label("send to") // the length of the address is argument 5
+	a.argument(5)
+	a.jump(jumpEqual, unix.SizeofSockaddrNetlink, "", "fast open 3")
+	ofSocket("notify", "fast open 3")
 	a.label("fast open 3") // sendto, sendmmsg: flags are argument 3
-	a.argument(3)
-	a.jump(jumpIfSet, unix.MSG_FASTOPEN, "notify", "allow")
+	fastOpen(3)
 
-	a.label("fast open 2") // sendmsg: flags are argument 2
-	a.argument(2)
-	a.jump(jumpIfSet, unix.MSG_FASTOPEN, "notify", "allow")
+	a.label("send message")
+	ofSocket("notify", "")
+	fastOpen(2)
+
+	a.label("receive from") // the address is argument 4
+	a.argument(4)
+	a.jump(jumpEqual, 0, "allow", "bind")
+
+	a.label("option") // the level is argument 1
+	a.argument(1)
+	a.jump(jumpEqual, unix.SOL_NETLINK, "", "allow")
+
+	a.label("bind")
+	ofSocket("notify", "allow")
 
 	a.label("path or descriptor 3") // newfstatat: flags are argument 3
 	a.argument(3)
@@ -179,7 +204,7 @@ func Filter(tcp TCP) []unix.SockFilter {
 	a.argument(0)
 	a.jump(jumpEqual, atCWD, "notify", "folder number")
 
-	a.label("folder") // getdents64, fchdir: the descriptor is argument 0
+	a.label("folder") // getdents64, fchdir, fstatfs: the descriptor is argument 0
 	a.argument(0)
 	a.label("folder number")
 	a.jump(jumpAtLeast, LeastNumber, "", "allow")
@@ -194,7 +219,7 @@ func Filter(tcp TCP) []unix.SockFilter {
 	a.argument(0)
 	a.jump(jumpEqual, unix.AF_NETLINK, "", "allow")
 	a.argument(2)
-	a.jump(jumpEqual, netlinkRDMA, "refuse", "allow")
+	a.jump(jumpEqual, netlinkRDMA, "notify", "allow")
 
 	a.label("write")
 	a.argument(0)
@@ -211,10 +236,12 @@ func Filter(tcp TCP) []unix.SockFilter {
 	a.argument(0)
 	a.jump(jumpAtLeast, LeastNumber, "odd", "allow")
 
-	a.label("to a number") // dup2 and dup3: the new number is argument 1. No number of a Class is 0 modulo 4
+	a.label("to a number") // dup2 and dup3: the new number is argument 1
 	a.argument(1)
 	a.jump(jumpAtLeast, LeastNumber, "", "allow")
-	a.jump(jumpIfSet, classMask, "notify", "allow")
+	a.jump(jumpIfSet, classMask, "notify", "")
+	a.jump(jumpAtLeast, Preferred, "allow", "")
+	a.jump(jumpIfSet, socketMask, "allow", "notify")
 
 	a.label("odd") // the numbers of Devices and Channels are odd
 	a.jump(jumpIfSet, 1, "notify", "allow")
@@ -235,8 +262,6 @@ func Filter(tcp TCP) []unix.SockFilter {
 	a.add(returnConstant, notify)
 	a.label("allow")
 	a.add(returnConstant, allow)
-	a.label("refuse")
-	a.add(returnConstant, refuse)
 	return a.finish()
 }
 

@@ -51,7 +51,7 @@ func TestFilter(t *testing.T) {
 	const here = uint64(atCWD)
 	openat, statat, fstat := number(t, OpenAt), number(t, StatAt), number(t, FStat)
 	ioctl, statx, accessat := number(t, Ioctl), number(t, StatX), number(t, AccessAt)
-	device, folder, channel, neither := uint64(32+Devices), uint64(32+Folders), uint64(996+Channels), uint64(1000)
+	device, folder, channel, neither, socket := uint64(32+Devices), uint64(32+Folders), uint64(996+Channels), uint64(1000), uint64(48)
 	low := uint64(32 - 4 + Channels) // the last number below the classes
 	tests := []struct {
 		desc   string
@@ -89,8 +89,24 @@ func TestFilter(t *testing.T) {
 		{"access below a directory", accessat, []uint64{5, 1}, allow},
 		{"the ioctl of the verbs", ioctl, []uint64{3, 0xc0181b01}, notify},
 		{"another ioctl", ioctl, []uint64{device, 0x5401}, allow},
-		{"a socket for RDMA", unix.SYS_SOCKET, []uint64{unix.AF_NETLINK, unix.SOCK_RAW, 20}, refuse},
+		{"a socket for RDMA", unix.SYS_SOCKET, []uint64{unix.AF_NETLINK, unix.SOCK_RAW, 20}, notify},
 		{"a socket for routes", unix.SYS_SOCKET, []uint64{unix.AF_NETLINK, unix.SOCK_RAW, 0}, allow},
+		{"sendto on a netlink socket", unix.SYS_SENDTO, []uint64{socket, 1, 16, 0, 1, 12}, notify},
+		{"sendto on the highest netlink socket", unix.SYS_SENDTO, []uint64{1008, 1, 16, 0, 1, 12}, notify},
+		{"sendto on a socket further up", unix.SYS_SENDTO, []uint64{1024, 1, 16, 0, 1, 12}, allow},
+		{"sendto on another socket", unix.SYS_SENDTO, []uint64{5, 1, 16, 0, 1, 12}, allow},
+		{"sendto an IP address", unix.SYS_SENDTO, []uint64{socket, 1, 16, 0, 1, 16}, allow},
+		{"send", unix.SYS_SENDTO, []uint64{socket, 1, 16, 0, 0, 0}, allow},
+		{"sendmsg on a netlink socket", unix.SYS_SENDMSG, []uint64{socket, 1, 0}, notify},
+		{"sendmsg on another socket", unix.SYS_SENDMSG, []uint64{neither, 1, 0}, allow},
+		{"recvfrom with an address", unix.SYS_RECVFROM, []uint64{socket, 1, 16, 0, 1, 1}, notify},
+		{"recvfrom with an address on another socket", unix.SYS_RECVFROM, []uint64{33, 1, 16, 0, 1, 1}, allow},
+		{"recv", unix.SYS_RECVFROM, []uint64{socket, 1, 16, 0, 0, 0}, allow},
+		{"bind of a netlink socket", unix.SYS_BIND, []uint64{socket, 1, 12}, notify},
+		{"bind of another socket", unix.SYS_BIND, []uint64{3, 1, 12}, allow},
+		{"an option of netlink", unix.SYS_SETSOCKOPT, []uint64{socket, unix.SOL_NETLINK, 1}, notify},
+		{"another option", unix.SYS_SETSOCKOPT, []uint64{socket, unix.SOL_SOCKET, 1}, allow},
+		{"dup to the number of a netlink socket", unix.SYS_DUP3, []uint64{1, socket, 0}, notify},
 		{"a TCP socket", unix.SYS_SOCKET, []uint64{unix.AF_INET, unix.SOCK_STREAM, 20}, allow},
 		{"read", unix.SYS_READ, []uint64{channel}, allow},
 		{"write: a doorbell is native", unix.SYS_WRITE, []uint64{device, 1, 32}, allow},
@@ -138,11 +154,30 @@ func TestFilterOfTCP(t *testing.T) {
 				if got := decide(t, tcp, auditArch, c.number, args...); got != allow {
 					t.Errorf("call %d that does not connect, with tcp %v: 0x%x", c.number, tcp, got)
 				}
-				args[map[Kind]int{SendTo: 3, SendMMsg: 3, SendMsg: 2}[c.Kind]] = unix.MSG_FASTOPEN | unix.MSG_NOSIGNAL
+				args[3] = unix.MSG_FASTOPEN | unix.MSG_NOSIGNAL
 			}
 			if got := decide(t, tcp, auditArch, c.number, args...); got != want {
 				t.Errorf("call %d, with tcp %v: 0x%x, want 0x%x", c.number, tcp, got, want)
 			}
+		}
+	}
+}
+
+// TestFilterOfFastOpen: sends that connect are intercepted like connect.
+func TestFilterOfFastOpen(t *testing.T) {
+	const flags = unix.MSG_FASTOPEN | unix.MSG_NOSIGNAL
+	for tcp := range Made | Accepted + 1 {
+		want := uint32(allow)
+		if tcp&Made != 0 {
+			want = notify
+		}
+		for _, to := range []uint64{0, 12, 16} {
+			if got := decide(t, tcp, auditArch, unix.SYS_SENDTO, 3, 1, 2, flags, 1, to); got != want {
+				t.Errorf("sendto with an address of %d bytes, with tcp %v: 0x%x, want 0x%x", to, tcp, got, want)
+			}
+		}
+		if got := decide(t, tcp, auditArch, unix.SYS_SENDMSG, 3, 1, flags); got != want {
+			t.Errorf("sendmsg, with tcp %v: 0x%x, want 0x%x", tcp, got, want)
 		}
 	}
 }

@@ -34,6 +34,7 @@ const (
 	Chdir             // chdir(path)
 	FChdir            // fchdir(descriptor)
 	StatFS            // statfs(path, buffer)
+	FStatFS           // fstatfs(descriptor, buffer)
 	GetXAttr          // getxattr(path, name, value, length)
 	LGetXAttr         // lgetxattr(path, name, value, length)
 	ListXAttr         // listxattr(path, list, length)
@@ -43,6 +44,12 @@ const (
 	Write             // write(descriptor, buffer, length)
 	Dup2              // dup2(descriptor, number), and dup3
 	DupFD             // fcntl(descriptor, F_DUPFD or F_DUPFD_CLOEXEC, least number)
+	Socket            // socket(AF_NETLINK, type, NETLINK_RDMA)
+	Bind              // bind(descriptor, address, length)
+	SetOption         // setsockopt(descriptor, level, option, value, length)
+	SendTo            // sendto(descriptor, buffer, length, flags, address, length)
+	SendMsg           // sendmsg(descriptor, message, flags)
+	RecvFrom          // recvfrom(descriptor, buffer, length, flags, address, length)
 	Connect           // connect(descriptor, address, length)
 	Listen            // listen(descriptor, backlog)
 	Accept            // accept(descriptor, address, length)
@@ -50,8 +57,6 @@ const (
 	GetPeerName       // getpeername(descriptor, address, length)
 	GetSockName       // getsockname(descriptor, address, length)
 	URingSetup        // io_uring_setup(entries, parameters)
-	SendTo            // sendto(descriptor, buffer, length, flags, address, length) with MSG_FASTOPEN
-	SendMsg           // sendmsg(descriptor, message, flags) with MSG_FASTOPEN
 	SendMMsg          // sendmmsg(descriptor, messages, number, flags) with MSG_FASTOPEN
 	Connect32         // connect of a 32-bit program
 	Listen32          // listen of a 32-bit program

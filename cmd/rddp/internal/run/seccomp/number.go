@@ -1,13 +1,15 @@
 package seccomp
 
 // A Class is one of the kinds of descriptors that the supervisor creates in the program and that
-// the filter recognizes by their numbers. Every fourth number from 32 on belongs to a Class.
-// The program's own descriptors may have such numbers too. They work like all others, but some
-// calls on them take longer.
+// the filter recognizes by their numbers, from 32 on. The program's own descriptors may have such
+// numbers too. They work like all others, but some calls on them take longer.
 type Class int
 
-// The classes. A number belongs to the class that equals the number modulo 4.
+// The classes. A number belongs to the class that equals the number modulo 4, except that the
+// numbers of Sockets are the multiples of 16 below Preferred: a program needs few of them, and
+// sends on its own sockets are frequent.
 const (
+	Sockets  Class = 0 // the filter intercepts bind, and calls that have an address or may have one
 	Devices  Class = 1 // the filter intercepts fstat and similar calls
 	Folders  Class = 2 // the filter intercepts listings, and calls with a path relative to it
 	Channels Class = 3 // as for Devices, and also writes that may be rdma_cm commands
@@ -16,10 +18,16 @@ const (
 const (
 	LeastNumber = 32 // the least number of a Class
 	classMask   = 3
+	socketMask  = 15
 )
 
 // Has reports whether a number belongs to the class.
-func (c Class) Has(number int) bool { return number >= LeastNumber && number&classMask == int(c) }
+func (c Class) Has(number int) bool {
+	if c == Sockets {
+		return number >= LeastNumber && number < Preferred && number&socketMask == 0
+	}
+	return number >= LeastNumber && number&classMask == int(c)
+}
 
 // The lengths in bytes of writes that may be rdma_cm commands. All but the shortest are multiples
 // of 8. longestCommand is longer than today's commands.
