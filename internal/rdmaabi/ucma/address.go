@@ -94,6 +94,41 @@ func ParseBindIP(in []byte) (r BindRequest, err error) {
 	return r, err
 }
 
+// A Join is the input of JOIN_IP_MCAST and JOIN_MCAST: an id enters a multicast group.
+type Join struct {
+	Response uint64
+	UID      uint64
+	ID       uint32
+	Flags    uint16 // of JOIN_MCAST
+	Addr     Address
+}
+
+// The flags of JOIN_MCAST are one of these.
+const (
+	JoinFull     = 0
+	JoinSendOnly = 1
+)
+
+// ParseJoinIP parses the input of JOIN_IP_MCAST.
+func ParseJoinIP(in []byte) (j Join, err error) {
+	if len(in) < 48 {
+		return j, ErrShort
+	}
+	j = Join{Response: le.Uint64(in), UID: le.Uint64(in[8:]), ID: le.Uint32(in[44:]), Flags: JoinFull}
+	j.Addr, err = parseAddress(in[16:44])
+	return j, err
+}
+
+// ParseJoin parses the input of JOIN_MCAST.
+func ParseJoin(in []byte) (j Join, err error) {
+	if len(in) < 24+storageLen {
+		return j, ErrShort
+	}
+	j = Join{Response: le.Uint64(in), UID: le.Uint64(in[8:]), ID: le.Uint32(in[16:]), Flags: le.Uint16(in[22:])}
+	j.Addr, err = parseSized(in[24:], int(le.Uint16(in[20:])))
+	return j, err
+}
+
 // storageLen is the length in bytes of the kernel's struct for an address of any family.
 const storageLen = 128
 

@@ -50,6 +50,27 @@ func (r *Resolution) AppendTo(b []byte, timeout uint32) []byte {
 	return b
 }
 
+// AppendTo appends the input of JOIN_MCAST.
+func (j *Join) AppendTo(b []byte) []byte {
+	b, o := extend(b, 24+storageLen)
+	le.PutUint64(o, j.Response)
+	le.PutUint64(o[8:], j.UID)
+	le.PutUint32(o[16:], j.ID)
+	le.PutUint16(o[20:], uint16(putAddress(o[24:], j.Addr.AddrPort)))
+	le.PutUint16(o[22:], j.Flags)
+	return b
+}
+
+// AppendIP appends the input of JOIN_IP_MCAST.
+func (j *Join) AppendIP(b []byte) []byte {
+	b, o := extend(b, 48)
+	le.PutUint64(o, j.Response)
+	le.PutUint64(o[8:], j.UID)
+	putAddress(o[16:], j.Addr.AddrPort)
+	le.PutUint32(o[44:], j.ID)
+	return b
+}
+
 // AppendConnect appends the input of CONNECT.
 func (r *ConnRequest) AppendConnect(b []byte) []byte {
 	b, o := extend(b, ConnParamLen+16)

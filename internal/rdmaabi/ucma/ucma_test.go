@@ -120,6 +120,16 @@ var inputs = []struct {
 		func(b []byte) (any, error) { return ParseReject(b) },
 		Rejection{ID: 5, Reason: 28, PrivateData: []byte("abc")},
 	},
+	{
+		"JOIN_IP_MCAST", `0010000000000000 efbeadde00000000` + v4 + zeros(12) + `05000000`,
+		func(b []byte) (any, error) { return ParseJoinIP(b) },
+		Join{Response: 0x1000, UID: 0xdeadbeef, ID: 5, Addr: addr4},
+	},
+	{
+		"JOIN_MCAST", `0010000000000000 efbeadde00000000 05000000 1c00 0100` + v6 + zeros(100),
+		func(b []byte) (any, error) { return ParseJoin(b) },
+		Join{Response: 0x1000, UID: 0xdeadbeef, ID: 5, Flags: JoinSendOnly, Addr: addr6},
+	},
 }
 
 func TestCommands(t *testing.T) {

@@ -36,9 +36,6 @@ func (c *Channel) Do(caller Caller, cmd ucma.Command, in []byte, room int) (at u
 	}
 	do := commands[cmd]
 	if do == nil {
-		if cmd == ucma.JoinMcast || cmd == ucma.JoinIPMcast {
-			c.cm.log.Warn("the device has no multicast", "command", cmd.String())
-		}
 		return 0, nil, syscall.ENOSYS
 	}
 	c.cm.mu.Lock()
@@ -75,6 +72,9 @@ var commands = map[ucma.Command]func(c *Channel, caller Caller, in []byte, room 
 	ucma.SetOption:    (*Channel).setOptionLocked,
 	ucma.Notify:       (*Channel).notifyLocked,
 	ucma.MigrateID:    (*Channel).migrateLocked,
+	ucma.JoinIPMcast:  (*Channel).joinIPLocked,
+	ucma.JoinMcast:    (*Channel).joinLocked,
+	ucma.LeaveMcast:   (*Channel).leaveLocked,
 }
 
 // number returns an answer that consists of one number.
