@@ -53,11 +53,16 @@ func (s *supervisor) giveFolder(c *seccomp.Call, fd int, closeOnExec bool) {
 
 // giveNumber is giveFolder at a number that the filter knows. It returns false if there is none.
 func (s *supervisor) giveNumber(c *seccomp.Call, fd int, closeOnExec bool) bool {
+	return s.giveNumberOf(c, seccomp.Folders, fd, closeOnExec)
+}
+
+// giveNumberOf answers a call with a copy of a descriptor, at a number of a class.
+func (s *supervisor) giveNumberOf(c *seccomp.Call, class seccomp.Class, fd int, closeOnExec bool) bool {
 	pid, err := process.Leader(c.Thread)
 	if err != nil {
 		return false
 	}
-	n, err := s.numbers.add(s.program.Listener, c, pid, seccomp.Folders, fd, closeOnExec)
+	n, err := s.numbers.add(s.program.Listener, c, pid, class, fd, closeOnExec)
 	if err != nil {
 		return false
 	}
@@ -66,24 +71,46 @@ func (s *supervisor) giveNumber(c *seccomp.Call, fd int, closeOnExec bool) bool 
 	return true
 }
 
-// duplicate answers fcntl for a folder that has such a number, so that the duplicate has one, too:
-// fts(3) lists a duplicate. The duplicate has an offset of its own. duplicate returns false for
-// other descriptors.
+// duplicate answers dup and fcntl for a descriptor that has a number of a class, so that the
+// duplicate has one, too: fts(3) lists a duplicate. duplicate returns false for other descriptors,
+// and if the program wants a high number.
 func (s *supervisor) duplicate(c *seccomp.Call) bool {
-	number := int(int32(c.Args[0]))
-	if !seccomp.Folders.Has(number) || c.Args[2] >= uint64(seccomp.LeastNumber) {
+	class, ok := s.classOf(c)
+	if !ok || c.Kind == seccomp.DupFD && c.Args[2] >= uint64(seccomp.LeastNumber) {
 		return false
 	}
-	p, ok := s.folder(c, 0)
-	if _, isAbove := above[p]; !ok || !isAbove && !isServed(p) {
-		return false
+	fd, err := borrow(c)
+	if err != nil && class == seccomp.Folders { // a profile forbids pidfd_getfd: then the duplicate has an offset of its own
+		fd, err = unix.Open(fmt.Sprintf("/proc/%d/fd/%d", c.Thread, int32(c.Args[0])), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	}
-	fd, err := unix.Open(fmt.Sprintf("/proc/%d/fd/%d", c.Thread, number), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return false
 	}
 	defer unix.Close(fd)
-	return s.giveNumber(c, fd, c.Args[1] == unix.F_DUPFD_CLOEXEC)
+	return s.giveNumberOf(c, class, fd, c.Kind == seccomp.DupFD && c.Args[1] == unix.F_DUPFD_CLOEXEC)
+}
+
+// classOf returns the class of the descriptor that is the first argument of a call. ok is false if
+// the supervisor has not made that descriptor.
+func (s *supervisor) classOf(c *seccomp.Call) (class seccomp.Class, ok bool) {
+	number := int(int32(c.Args[0]))
+	switch {
+	case seccomp.Folders.Has(number):
+		p, is := s.folder(c, 0)
+		_, isAbove := above[p]
+		return seccomp.Folders, is && (isAbove || isServed(p))
+	case seccomp.Devices.Has(number):
+		return seccomp.Devices, s.file(c.Thread, number) != nil
+	case seccomp.Channels.Has(number):
+		return seccomp.Channels, s.channels.find(c.Thread, number) != nil
+	case seccomp.Sockets.Has(number) && s.netlink.opened.Load():
+		fd := borrowNetlink(c)
+		if fd >= 0 {
+			unix.Close(fd)
+		}
+		return seccomp.Sockets, fd >= 0
+	}
+	return 0, false
 }
 
 // A descriptor is one of the program's.

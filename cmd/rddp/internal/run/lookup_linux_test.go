@@ -3,10 +3,12 @@
 package run
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,10 +26,21 @@ const (
 	asReal  = "/sys/devices/virtual/infiniband/" + DeviceName
 )
 
-// lookProgram looks for the device in each way that is in looks, and says what it does not find.
-func lookProgram([]string) error {
+// A search is a way in which a program looks for the device, with the answer that it expects.
+type search struct {
+	desc, want string
+	look       func() (string, error)
+}
+
+// lookProgram looks for the device in each way that is in looks, and says what it does not find. An
+// argument stands for duplicates too.
+func lookProgram(args []string) error {
 	var all error
-	for _, l := range looks {
+	ways := looks
+	if len(args) > 0 && args[0] == "duplicates" {
+		ways = append(slices.Clone(looks), duplicates...)
+	}
+	for _, l := range ways {
 		if got, err := l.look(); err != nil || got != l.want {
 			all = errors.Join(all, fmt.Errorf("%s: %q, %v, want %q", l.desc, got, err, l.want))
 		}
@@ -37,10 +50,7 @@ func lookProgram([]string) error {
 
 // looks are ways in which programs look for a device. Each has the answer that a host with a device
 // without PCI gives.
-var looks = []struct {
-	desc, want string
-	look       func() (string, error)
-}{
+var looks = []search{
 	{"readlink of the device", "../../devices/virtual/infiniband/" + DeviceName, func() (string, error) { return os.Readlink(asLink) }},
 	{"readlink of a file", "invalid argument", func() (string, error) { return failure(readLinkAt(unix.AT_FDCWD, asLink+"/node_guid")) }},
 	{"realpath", asReal, func() (string, error) { return filepath.EvalSymlinks(asLink) }},
@@ -97,17 +107,21 @@ var looks = []struct {
 	{"a path below a descriptor of the class", "rddp run", func() (string, error) { return readBelow(ofClass, DeviceName+"/node_desc") }},
 	{"the device below a descriptor of /dev", "d: 231:192", func() (string, error) { return deviceBelow("/dev", "infiniband/uverbs0") }},
 	{"the device below a descriptor of its folder", "d: 231:192", func() (string, error) { return deviceBelow(devDir, "uverbs0") }},
-	{"the device below a duplicate", "true", func() (string, error) {
-		return below(devDir, func(dir int) (string, error) {
-			twin, err := unix.FcntlInt(uintptr(dir), unix.F_DUPFD_CLOEXEC, 3)
-			if err != nil {
-				return "", err
-			}
-			defer unix.Close(twin)
-			var st unix.Stat_t
-			err = unix.Fstatat(twin, "uverbs0", &st, 0)
-			return fmt.Sprint(st.Rdev == unix.Mkdev(devMajor, devMinor)), err
-		})
+	{"the device below duplicates", "", func() (string, error) {
+		return "", errors.Join(
+			belowDuplicate(func(fd int) (int, error) { return unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 3) }),
+			belowDuplicate(func(fd int) (int, error) { return unix.FcntlInt(uintptr(fd), unix.F_DUPFD, 0) }),
+			belowDuplicate(unix.Dup),
+			belowDuplicate(func(fd int) (int, error) { return fd - 16, unix.Dup3(fd, fd-16, unix.O_CLOEXEC) })) // such a number, too
+	}},
+	{"descriptors of a child", DeviceName + "\n", func() (string, error) {
+		dir, err := unix.Open(ofClass, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+		if err != nil {
+			return "", err
+		}
+		defer unix.Close(dir)
+		got, err := exec.Command("ls", fmt.Sprintf("/proc/self/fd/%d/", dir)).Output()
+		return string(got), err
 	}},
 	{"readlink below a descriptor", "../../devices/virtual/infiniband/" + DeviceName, func() (string, error) {
 		return below(ofClass, func(dir int) (string, error) { return readLinkAt(dir, DeviceName) })
@@ -215,6 +229,52 @@ var looks = []struct {
 	}},
 }
 
+// belowDuplicate finds the device below a duplicate of the folder of the device files.
+func belowDuplicate(duplicate func(fd int) (int, error)) error {
+	_, err := below(devDir, func(dir int) (string, error) {
+		twin, err := duplicate(dir)
+		if err != nil {
+			return "", err
+		}
+		defer unix.Close(twin)
+		var st unix.Stat_t
+		if err = unix.Fstatat(twin, "uverbs0", &st, 0); err == nil && st.Rdev != unix.Mkdev(devMajor, devMinor) {
+			err = fmt.Errorf("below the duplicate %d of %d is no device", twin, dir)
+		}
+		return "", err
+	})
+	return err
+}
+
+// withDuplicate calls do with a duplicate of a file, after the file itself has been closed.
+func withDuplicate(name string, do func(fd int) (string, error)) (string, error) {
+	fd, err := unix.Open(name, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return "", err
+	}
+	twin, err := unix.Dup(fd)
+	unix.Close(fd)
+	if err != nil {
+		return "", err
+	}
+	defer unix.Close(twin)
+	return do(twin)
+}
+
+// duplicates are what duplicates of the device files do, where the supervisor may have copies of
+// the program's descriptors.
+var duplicates = []search{
+	{"a duplicate of the device", "Dc---------", func() (string, error) {
+		return withDuplicate(devPath, func(fd int) (string, error) { return mode(os.NewFile(uintptr(fd), "").Stat()) })
+	}},
+	{"a command to a duplicate of rdma_cm", "invalid argument", func() (string, error) {
+		return withDuplicate(cmPath, func(fd int) (string, error) {
+			_, err := unix.Write(fd, bytes.Repeat([]byte{99, 0, 0, 0}, 4))
+			return failure("", err)
+		})
+	}},
+}
+
 // failure returns the text of an error that is expected.
 func failure(got string, err error) (string, error) {
 	if err == nil {
@@ -317,7 +377,7 @@ func ownLink() (string, error) {
 
 // The program finds the device in each way in which programs look for one.
 func TestLook(t *testing.T) {
-	if err := under(performance(t, "look")...).Run(); err != nil {
+	if err := under(performance(t, "look", "duplicates")...).Run(); err != nil {
 		t.Error(err)
 	}
 }

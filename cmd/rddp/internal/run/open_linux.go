@@ -81,8 +81,8 @@ func (s *supervisor) open(c *seccomp.Call, dir, arg, flags int) bool {
 	return true
 }
 
-// isLinkBelow reports whether a path is the name of a symbolic link in a folder of the tree that the
-// program has open. Only the kernel can open the link itself, and there it finds the same link.
+// isLinkBelow reports whether a path is the name of a symbolic link in a folder of the tree that
+// the program has open. Only the kernel can open the link itself, and there it finds the same link.
 func (s *supervisor) isLinkBelow(c *seccomp.Call, dir, arg int, p string) bool {
 	if dir == none || int32(c.Args[dir]) == unix.AT_FDCWD {
 		return false

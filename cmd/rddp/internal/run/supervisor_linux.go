@@ -191,7 +191,7 @@ func (s *supervisor) answer(c *seccomp.Call) {
 		if flags, ok := openHow(t, c.Args[2], c.Args[3]); ok && s.open(c, 0, 1, flags) {
 			return
 		}
-	case seccomp.DupFD:
+	case seccomp.DupOf, seccomp.DupFD:
 		if s.duplicate(c) {
 			return
 		}

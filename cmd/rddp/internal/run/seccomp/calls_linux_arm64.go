@@ -36,6 +36,7 @@ var calls = []struct {
 	{unix.SYS_WRITE, "write", Write},
 	{unix.SYS_FCNTL, "from a number", DupFD},
 	{unix.SYS_DUP3, "to a number", Dup2},
+	{unix.SYS_DUP, "of a class", DupOf},
 	{unix.SYS_SENDTO, "send to", SendTo},
 	{unix.SYS_RECVFROM, "receive from", RecvFrom},
 	{unix.SYS_SENDMSG, "send message", SendMsg},

@@ -110,8 +110,8 @@ func (a *assembler) argument(n uint32) { a.add(loadWord, dataArgs+8*n) }
 //   - listings, fchdir and fstatfs of a descriptor with a number of Folders;
 //   - calls that stat a descriptor with a number of Devices or Channels;
 //   - writes to a descriptor with a number of Channels, if they have the length of a command;
-//   - calls that may put a descriptor at such a number: see Dup; fcntl also for duplicates of a
-//     descriptor with a number of Folders, which get such a number, too;
+//   - calls that may put a descriptor at such a number: see Dup; dup, and fcntl, also for duplicates
+//     of a descriptor with a number of a class, which get such a number, too;
 //   - the ioctl of verbs, on any descriptor;
 //   - calls that make a netlink socket for RDMA, and on a descriptor with a number of Sockets bind,
 //     options of netlink, sendto to an address of netlink, sendmsg, and recvfrom with an address;
@@ -238,10 +238,7 @@ func Filter(tcp TCP) []unix.SockFilter {
 
 	a.label("to a number") // dup2 and dup3: the new number is argument 1
 	a.argument(1)
-	a.jump(jumpAtLeast, LeastNumber, "", "allow")
-	a.jump(jumpIfSet, classMask, "notify", "")
-	a.jump(jumpAtLeast, Preferred, "allow", "")
-	a.jump(jumpIfSet, socketMask, "allow", "notify")
+	a.jump(jumpAtLeast, LeastNumber, "class", "allow")
 
 	a.label("odd") // the numbers of Devices and Channels are odd
 	a.jump(jumpIfSet, 1, "notify", "allow")
@@ -253,10 +250,14 @@ func Filter(tcp TCP) []unix.SockFilter {
 	a.label("least")
 	a.argument(2)
 	a.jump(jumpAtLeast, LeastNumber, "notify", "")
+	a.label("of a class") // dup
 	a.argument(0)
-	a.jump(jumpAtLeast, LeastNumber, "", "allow")
-	a.add(and, classMask)
-	a.jump(jumpEqual, uint32(Folders), "notify", "allow")
+	a.jump(jumpAtLeast, LeastNumber, "class", "allow")
+
+	a.label("class") // any class has the number
+	a.jump(jumpIfSet, classMask, "notify", "")
+	a.jump(jumpAtLeast, Preferred, "allow", "")
+	a.jump(jumpIfSet, socketMask, "allow", "notify")
 
 	a.label("notify")
 	a.add(returnConstant, notify)

@@ -126,6 +126,12 @@ func TestFilter(t *testing.T) {
 		{"dup from a number on, closed by exec", unix.SYS_FCNTL, []uint64{1, unix.F_DUPFD_CLOEXEC, 32}, notify},
 		{"dup from a low number on", unix.SYS_FCNTL, []uint64{1, unix.F_DUPFD, 10}, allow},
 		{"dup of a folder of ours", unix.SYS_FCNTL, []uint64{folder, unix.F_DUPFD_CLOEXEC, 3}, notify},
+		{"fcntl of a device", unix.SYS_FCNTL, []uint64{device, unix.F_DUPFD, 3}, notify},
+		{"dup of a folder of ours", unix.SYS_DUP, []uint64{folder}, notify},
+		{"dup of a channel", unix.SYS_DUP, []uint64{channel}, notify},
+		{"dup of a netlink socket", unix.SYS_DUP, []uint64{socket}, notify},
+		{"dup of another descriptor", unix.SYS_DUP, []uint64{neither}, allow},
+		{"dup of a low descriptor", unix.SYS_DUP, []uint64{low}, allow},
 		{"another fcntl", unix.SYS_FCNTL, []uint64{device, unix.F_SETFL, 1 << 11}, allow},
 		{"a call of the x32 interface", x32Bit | openat, []uint64{here, 1}, allow},
 	}

@@ -43,6 +43,7 @@ const (
 	Exec              // execve and execveat
 	Write             // write(descriptor, buffer, length)
 	Dup2              // dup2(descriptor, number), and dup3
+	DupOf             // dup(descriptor)
 	DupFD             // fcntl(descriptor, F_DUPFD or F_DUPFD_CLOEXEC, least number)
 	Socket            // socket(AF_NETLINK, type, NETLINK_RDMA)
 	Bind              // bind(descriptor, address, length)
