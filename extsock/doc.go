@@ -69,7 +69,7 @@
 //   - Programs that use verbs: [WorkRequest], [RecvRequest], [CompletionQueue] and [Completion].
 //   - Servers with foreign peers, which look at a connection before they accept it: [Request].
 //   - Programs that monitor a process: [ConnectionState], [Connections], [TotalStats] and
-//     [SetMemoryLimit].
+//     [SetMemoryLimit]. Servers with hundreds of connections: [CollapseHeap].
 //   - Programs written like C's: [SOL_DDP] and the options.
 //
 // This package alone is enough for sockets, memory and verbs. The layers below define the words of
