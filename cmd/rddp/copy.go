@@ -37,6 +37,7 @@ func serveCommand() *cli.Command {
 			listenFlag(net.JoinHostPort(loopback, cliparse.DefaultPort), "listen at `ADDRESS`: HOST[:PORT] or :PORT"),
 			&cli.BoolFlag{Name: "writable", Aliases: []string{"w"}, Usage: "let clients put files and make directories"},
 			maxConnsFlag(filecopy.DefaultMaxConns),
+			hugePagesFlag(),
 			&cli.DurationFlag{Name: "idle", Value: filecopy.DefaultIdleTimeout, Usage: "close a connection that is silent for longer than this"},
 			&cli.BoolFlag{Name: "no-crc", Usage: "no CRC32C on FPDUs unless the client wants it; SHA-256 is always compared"},
 			metricsFlag(),
@@ -65,6 +66,11 @@ func serveCommand() *cli.Command {
 				return err
 			}
 			defer stop()
+			stopPages, err := hugePages(ctx, c, log)
+			if err != nil {
+				return err
+			}
+			defer stopPages()
 			s, err := filecopy.Listen(address, c.Args().First(), &filecopy.ServerConfig{
 				Writable: c.Bool("writable"), MaxConns: c.Int("max-conns"), IdleTimeout: c.Duration("idle"), Log: log, Counts: counts,
 				Socket: extsock.Config{NoCRC: c.Bool("no-crc"), TLS: config},

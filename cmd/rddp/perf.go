@@ -66,6 +66,7 @@ func perfFlags() []cli.Flag {
 		sizeFlag("ring", 16<<20, "`SIZE` of the memory that the data walks through, at each end"),
 		&cli.BoolFlag{Name: "read-data", Usage: "the receiver reads every byte at once, as a real program does, over plain TCP too; a send of one byte follows each write and says that it is there"},
 		&cli.DurationFlag{Name: "poll", Usage: "DDP: a Read polls for this `DURATION` before it sleeps; less than 0: never (default: the library's choice)", HideDefault: true},
+		&cli.BoolFlag{Name: "huge-pages", Usage: "measure with the heaps of all processes in huge pages, over plain TCP too (Linux 6.1)"},
 		&cli.BoolFlag{Name: "no-gate", Usage: "keep rounds in which the CPUs of a virtual machine shared no cache; without it they are repeated"},
 		&cli.BoolFlag{Name: "scale", Usage: "measure many connections: also the time to open one and the memory of an idle one (defaults: --op echo --size 1k --conns 1,16,64,256,1000,4000,10000 --rounds 3 --time 2s)"},
 		jsonFlag(),
@@ -266,7 +267,7 @@ func perfOptions(c *cli.Command) (*perf.Options, error) {
 		Ops: list(c.String("op")), Posts: list(c.String("post")), Load: c.String("load"), Rounds: c.Int("rounds"),
 		Time: c.Duration("time"), Ring: int(size(c, "ring")), Congestion: c.String("congestion"), Buffer: int(size(c, "buffer")),
 		OneCPU: c.Bool("one-cpu"), CPU: c.Int("cpu"), Timeout: c.Duration("timeout"),
-		Scale: c.Bool("scale"), NoGate: c.Bool("no-gate"), ReadData: c.Bool("read-data"), PollTime: c.Duration("poll"),
+		Scale: c.Bool("scale"), Cold: true, HugePages: c.Bool("huge-pages"), NoGate: c.Bool("no-gate"), ReadData: c.Bool("read-data"), PollTime: c.Duration("poll"),
 	}
 	if c.IsSet("pause") && !c.IsSet("time") {
 		o.Time = 0 // its default differs

@@ -52,6 +52,7 @@ func proxyCommand() *cli.Command {
 			&cli.DurationFlag{Name: "idle", HideDefault: true, Usage: "close a connection that is idle for longer than this (default: never)"},
 			&cli.DurationFlag{Name: "grace", Aliases: []string{"drain"}, Value: proxy.DefaultGrace, Usage: "after an interrupt or SIGTERM, give connections this much time to end"},
 			maxConnsFlag(proxy.DefaultMaxConns),
+			hugePagesFlag(),
 			&cli.BoolFlag{Name: "fallback", Usage: "connect in plain TCP (with TLS if that is on) if the peer does not speak DDP"},
 			&cli.StringSliceFlag{Name: "accept-proxy", HideDefault: true, Usage: "connections from `PREFIX` begin with a PROXY protocol header, v1 or v2; may be repeated"},
 			&cli.StringFlag{Name: "send-proxy", Usage: "begin each connection to the target with a PROXY protocol header of `VERSION` v1 or v2", Validator: checkHeaderVersion},
@@ -96,6 +97,11 @@ func runProxy(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	defer stop()
+	stopPages, err := hugePages(ctx, c, cfg.Log)
+	if err != nil {
+		return err
+	}
+	defer stopPages()
 	if err := r.Set(ctx, routes); err != nil {
 		return err
 	}

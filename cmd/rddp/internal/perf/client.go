@@ -14,6 +14,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/errtext"
+	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/tlshandshake"
 	"github.com/rddp/rddp/toe/kernel"
 	"github.com/rddp/rddp/toe/netconn"
@@ -174,7 +175,23 @@ func (c *client) lane(ctx context.Context, j job) ([]*end, error) {
 		ends[i].times = c.times.of(i)
 	}
 	c.ends[l] = ends
-	return ends, nil
+	return ends, c.collapse(ctx)
+}
+
+// collapse moves the heaps of all processes into huge pages, if the options ask for it.
+func (c *client) collapse(ctx context.Context) error {
+	if !c.o.HugePages {
+		return nil
+	}
+	if _, err := extsock.CollapseHeap(ctx); err != nil {
+		return err
+	}
+	for _, s := range c.servers {
+		if _, err := ask(s.c, command{Collapse: true}, c.o.Timeout); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // leave closes the connections of all lanes that jobs do not need.

@@ -35,6 +35,12 @@
 // sleep. If nothing else happens in the process, a pause takes 1 ms at least: an idle runtime of Go
 // waits in whole milliseconds.
 //
+// # The price of a page
+//
+// With Options.Cold, the report says what this machine takes to touch a page after a pause, and one
+// of many pages. Figures of an echo after a pause, or beside many connections, cannot be compared
+// between machines that differ in it.
+//
 // # References
 //
 // Echoes, atomics, and single Reads are compared with request and answer over TCP. Everything else

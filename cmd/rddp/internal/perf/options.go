@@ -35,8 +35,10 @@ type Options struct {
 	CPU        int           // the number of the CPU; negative means the highest that the process may use
 	Timeout    time.Duration // bounds each step: a run, an answer of the server, opening connections
 
-	NoGate bool // keep rounds in which the CPUs of this end were far apart; see Report.Repeated
-	Scale  bool // one kind of connection at a time, opened again in each round; see Idle
+	HugePages bool // move the heaps of all processes into huge pages before they measure: extsock.CollapseHeap
+	Cold      bool // also measure the price of a page after a pause: Report.Cold
+	NoGate    bool // keep rounds in which the CPUs of this end were far apart; see Report.Repeated
+	Scale     bool // one kind of connection at a time, opened again in each round; see Idle
 
 	// Progress is called before each run with the number of runs done and the number of all runs.
 	// It may be nil.

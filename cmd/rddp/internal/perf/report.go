@@ -26,13 +26,15 @@ type Report struct {
 	Congestion string        `json:"congestion,omitempty"` // the chosen one, or the default of this end's system
 	Buffer     int           `json:"buffer,omitempty"`
 	ReadData   bool          `json:"read_data,omitempty"`
-	TLS        bool          `json:"tls,omitempty"` // under all connections, including plain TCP
+	TLS        bool          `json:"tls,omitempty"`        // under all connections, including plain TCP
+	HugePages  bool          `json:"huge_pages,omitempty"` // the heaps of all processes are in huge pages
 	PollTime   time.Duration `json:"poll_time_ns,omitempty"`
 	OneCPU     bool          `json:"one_cpu"`
 	CPU        int           `json:"cpu"`                  // with OneCPU: the CPU to which this end was pinned
 	Incomplete bool          `json:"incomplete,omitempty"` // Run has failed: each Result and Idle contains its number of rounds
 	Repeated   int           `json:"repeated"`             // rounds that were repeated because the CPUs were far apart
 	LineNS     float64       `json:"line_ns"`              // the shortest time of a cache line from one CPU to another; 0 if not measured
+	Cold       []Cold        `json:"cold,omitempty"`       // with Options.Cold: the price of a page at this end
 
 	Results []Result `json:"-"` // WriteJSON writes each as a separate object
 	Idles   []Idle   `json:"-"` // with Options.Scale
@@ -85,7 +87,7 @@ func newReport(o *Options) *Report {
 	return &Report{
 		Date: time.Now().Round(time.Second), System: runtime.GOOS + "/" + runtime.GOARCH + ", " + runtime.Version(), Machine: machine(),
 		CPUs: runtime.NumCPU(), Servers: o.Addresses, Load: o.Load, Conns: o.Conns, Rounds: o.Rounds, Time: o.Time, Ring: o.Ring,
-		Congestion: cmp.Or(o.Congestion, systemCongestion()), Buffer: o.Buffer, OneCPU: o.OneCPU, ReadData: o.ReadData, TLS: o.TLS != nil, PollTime: o.PollTime,
+		Congestion: cmp.Or(o.Congestion, systemCongestion()), Buffer: o.Buffer, OneCPU: o.OneCPU, ReadData: o.ReadData, TLS: o.TLS != nil, HugePages: o.HugePages, PollTime: o.PollTime,
 	}
 }
 
@@ -131,6 +133,9 @@ func (r *Report) WriteText(w io.Writer) error {
 			return err
 		}
 	}
+	if r.Cold != nil {
+		fmt.Fprintln(w, coldText(r.Cold))
+	}
 	if len(r.Idles) > 0 {
 		if err := writeIdles(w, r.Idles); err != nil {
 			return err
@@ -165,6 +170,9 @@ func (r *Report) summary() string {
 	}
 	if r.ReadData {
 		text += "; the data are read"
+	}
+	if r.HugePages {
+		text += "; the heaps are in huge pages"
 	}
 	if r.PollTime != 0 {
 		text += fmt.Sprintf("; Reads poll for %v", r.PollTime)

@@ -14,7 +14,7 @@ import (
 func sample() *Report {
 	return &Report{
 		Date: time.Unix(1, 0).UTC(), System: "test/none", Machine: "Abacus", CPUs: 2, Servers: []string{"<b>&host</b>:1"}, Load: LoadMultiStream, Conns: []int{1}, Rounds: 3,
-		Time: time.Second, Congestion: "<script>", Buffer: 4096, OneCPU: true, CPU: 1,
+		Time: time.Second, Congestion: "<script>", Buffer: 4096, OneCPU: true, CPU: 1, Cold: []Cold{{5 * time.Millisecond, fewPages, 484, 7}},
 		Results: []Result{
 			{Op: "tcp", Size: 64, Depth: 1, Conns: 1, Rounds: 3, Seconds: 1, BytesPerS: 1e9, MsgsPerS: 15e6, CPUPerGB: 0.5},
 			{Op: "tcp", Size: 4096, Depth: 1, Conns: 1, Rounds: 3, Seconds: 1, BytesPerS: 2e9, MsgsPerS: 5e5, CPUPerGB: 0.5},
@@ -86,7 +86,7 @@ func TestText(t *testing.T) {
 	if err := sample().WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"(Abacus)", "pinned to CPU 1", "x TCP", "1.00–3.00", "4.00    6.25         1.75  1.25–2.25", "the memory of an idle one", "4.75", "4.00–5.00", "20.3"} {
+	for _, want := range []string{"(Abacus)", "pinned to CPU 1", "484 ns after 5ms (in a huge page 7)", "x TCP", "1.00–3.00", "4.00    6.25         1.75  1.25–2.25", "the memory of an idle one", "4.75", "4.00–5.00", "20.3"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, &b)
 		}

@@ -23,6 +23,9 @@ func Run(ctx context.Context, o *Options) (r *Report, err error) {
 		defer unpin()
 		r.CPU = cpu
 	}
+	if o.Cold {
+		r.Cold = measureCold()
+	}
 	m := &meter{o: o, total: o.runs()}
 	if !o.OneCPU && !o.NoGate {
 		m.cpus.measure = lineTime

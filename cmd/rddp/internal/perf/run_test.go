@@ -109,6 +109,28 @@ func TestRunPauses(t *testing.T) {
 	}
 }
 
+// With HugePages, both ends move their heaps, whatever the kind of the measurement, or Run says
+// that the system cannot.
+func TestRunHugePages(t *testing.T) {
+	address := startPeer(t)
+	for _, scale := range []bool{false, true} {
+		o := &Options{
+			Addresses: []string{address}, Ops: []string{"echo"}, Sizes: []int{64}, Rounds: 1, Time: time.Millisecond, Ring: 1 << 20, Conns: []int{2},
+			Scale: scale, HugePages: true,
+		}
+		r, err := Run(t.Context(), o)
+		if errors.Is(err, errors.ErrUnsupported) {
+			t.Skip(err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := r.summary(); len(r.Results) != 2 || !strings.Contains(text, "; the heaps are in huge pages") {
+			t.Errorf("scale %v: %d results, %q", scale, len(r.Results), text)
+		}
+	}
+}
+
 // A run that stalls for a while is not taken for a run of many operations.
 func TestFit(t *testing.T) {
 	const want, each, stall = 60 * time.Millisecond, 10 * time.Microsecond, 20 * time.Millisecond

@@ -222,6 +222,9 @@ func (m *meter) gather(ctx context.Context, l lane) (c *crowd, err error) {
 	for i := range c.memory {
 		c.memory[i] = after[i].minus(before[i]).per(m.conns)
 	}
+	if err == nil {
+		err = m.collapse(ctx)
+	}
 	return c, err
 }
 

@@ -280,6 +280,8 @@ func (d *desk) answer(ctx context.Context, q *command) (a answer, err error) {
 	case q.Shut:
 		d.door.close()
 		d.door = nil
+	case q.Collapse:
+		_, err = extsock.CollapseHeap(ctx)
 	case q.Memory:
 		m := memoryNow()
 		a.Memory = &m

@@ -52,10 +52,11 @@ type hello struct {
 // A command is a frame on the control connection, sent by the client. At most one of its fields is
 // set. If none is, a run has ended.
 type command struct {
-	Begin  bool     // a run begins
-	Open   *opening // open a door, after shutting the open one
-	Shut   bool     // shut the door, and close its connections
-	Memory bool     // return the memory of the process
+	Begin    bool     // a run begins
+	Open     *opening // open a door, after shutting the open one
+	Shut     bool     // shut the door, and close its connections
+	Memory   bool     // return the memory of the process
+	Collapse bool     // move the heap of the process into huge pages
 }
 
 // An answer is a frame that the server sends: to a hello and to each command.

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package perf
+
+func coldMemory(int) (small, huge []byte, free func()) { return nil, nil, nil }
