@@ -47,7 +47,7 @@ func (q *CompletionQueue) Poll(dst []rdmap.Completion) int {
 func (q *CompletionQueue) Wait(ctx context.Context) (rdmap.Completion, error) {
 	q.look()
 	var one [1]rdmap.Completion
-	_, err := q.done.Wait(ctx, one[:], false)
+	_, err := q.bells.Wait(ctx, q.done, one[:], false)
 	return one[0], err
 }
 
@@ -65,7 +65,7 @@ func (q *CompletionQueue) WaitBatch(ctx context.Context, dst []rdmap.Completion,
 	} else {
 		q.look()
 	}
-	return q.done.Wait(ctx, dst, solicited)
+	return q.bells.Wait(ctx, q.done, dst, solicited)
 }
 
 // look sends what Post has put off, if the queue is empty. Completions of Work Requests that TCP

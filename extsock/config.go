@@ -248,6 +248,10 @@ type Config struct {
 	// and only while hardly any other connection of the process waits. A negative value means that
 	// no Read polls. The maximum is 1 ms, because a Read that polls does not notice its deadline or
 	// Close.
+	//
+	// The same is true for calls that wait for an answer of the peer: those of [RemoteMemory], and
+	// of the Wait methods of SendCQ. With zero they poll for up to 100 µs, one at a time, while
+	// that has ended such calls sooner than sleeping.
 	PollTime time.Duration
 
 	// NoEarlyPlacement turns off early placement: over a TCP that shows bytes while others before

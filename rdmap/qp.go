@@ -251,6 +251,13 @@ func (q *QP) receiverConfig() ddp.ReceiverConfig {
 // now returns the QP's state.
 func (q *QP) now() state { return state(q.stateNow.Load()) }
 
+// AwaitsAnswer reports whether the answer to a Read or an atomic is outstanding.
+func (q *QP) AwaitsAnswer() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.sq.outstanding > 0
+}
+
 // IsReady reports whether the QP is ready to send (RTS in the verbs model): it has been started,
 // and nothing has ended it or begun to close it.
 func (q *QP) IsReady() bool {

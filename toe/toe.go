@@ -45,6 +45,10 @@ type Stream interface {
 	// not sleep need not be woken, and the wake-up is the larger part of a short round trip.
 	// Backends may ignore patience.
 	//
+	// A Stream that polls may have a method PollSegment with the same signature. It is ReadSegment
+	// without the wait: if nothing has come after patience, it returns 0 without an error. The
+	// callers of ReadSegment call it.
+	//
 	// A Stream may have a method SetQuiet(bool). The caller calls it between two calls of
 	// ReadSegment: with true if the data that were read concern only the peer, because they were
 	// answered without the program, and with false as soon as other data were read.

@@ -57,6 +57,7 @@ type socket struct {
 	short        bool   // the last read returned few bytes
 	late         bool   // the last ReadSegment that looked found nothing, and waited
 	looked       bool   // this ReadSegment has looked
+	polls        bool   // this ReadSegment is a PollSegment, which does not wait
 	quiet        bool   // reads do not concern the program: see SetQuiet
 	hidden       bool   // a quiet read that had waited was hidden since the scheduler last learned of one
 	pendingCount uint32 // from countPending
@@ -122,9 +123,18 @@ func (s *socket) init(c sysConn) {
 
 // ReadSegment tries to read before it waits, and holds no buffer while it waits.
 func (s *socket) ReadSegment(l toe.Lender, patience time.Duration) (n int, off uint64, err error) {
+	return s.readSegment(l, patience, false)
+}
+
+// PollSegment is ReadSegment without the wait.
+func (s *socket) PollSegment(l toe.Lender, patience time.Duration) (n int, off uint64, err error) {
+	return s.readSegment(l, patience, true)
+}
+
+func (s *socket) readSegment(l toe.Lender, patience time.Duration, polls bool) (n int, off uint64, err error) {
 	off = s.off
 	s.lender, s.readN, s.readErr = l, 0, nil
-	s.looked = false
+	s.looked, s.polls = false, polls
 	s.poll.begin(patience)
 	err = s.raw.Read(s.readFunc) // an error here comes from the deadline or Close
 	s.lender = nil
@@ -140,7 +150,8 @@ func (s *socket) ReadSegment(l toe.Lender, patience time.Duration) (n int, off u
 }
 
 // tryRead reads the bytes that have arrived. If there are none, and none arrive while the reader is
-// patient, tryRead returns false. The reader is patient once in each ReadSegment.
+// patient, tryRead returns false, or true with readN 0 for a PollSegment. The reader is patient
+// once in each ReadSegment.
 func (s *socket) tryRead(fd uintptr) bool {
 	if !s.looked && s.late && s.poll.left == 0 && !s.poll.marked {
 		switch errno := peek(fd); errno {
@@ -148,7 +159,7 @@ func (s *socket) tryRead(fd uintptr) bool {
 		case unix.EAGAIN: // as expected, so it was not worth borrowing a buffer
 			s.looked = true
 			s.lender.TakeBack()
-			return false
+			return s.polls
 		default: // Linux has reported the error now, and the next call would see an end of stream
 			s.readErr = s.opError("read", os.NewSyscallError("read", errno))
 			return true
@@ -165,7 +176,7 @@ func (s *socket) tryRead(fd uintptr) bool {
 		case errno == unix.EAGAIN:
 			s.late, s.looked = true, true
 			s.lender.TakeBack()
-			return false
+			return s.polls
 		case errno != 0:
 			s.readErr = s.opError("read", os.NewSyscallError("read", errno))
 		case n == 0 && len(p) > 0:

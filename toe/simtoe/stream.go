@@ -77,6 +77,27 @@ func (s *Stream) ReadSegment(l toe.Lender, _ time.Duration) (n int, off uint64, 
 	}
 }
 
+// PollSegment is ReadSegment without the wait. It looks a few times within the patience.
+func (s *Stream) PollSegment(l toe.Lender, patience time.Duration) (n int, off uint64, err error) {
+	const looks = 8
+	for range looks {
+		if _, ready := s.lookSegment(); ready {
+			return s.ReadSegment(l, 0)
+		}
+		time.Sleep(patience / looks)
+	}
+	off, _ = s.lookSegment()
+	return 0, off, nil
+}
+
+// lookSegment reports whether there is something to read. off is the next offset in order.
+func (s *Stream) lookSegment() (off uint64, ready bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.in.beginSegments()
+	return s.in.next - s.in.base, s.in.hasSegment()
+}
+
 // waitSegment waits until there is something to read. Before it waits, it calls l.TakeBack. off is
 // the next offset in order.
 func (s *Stream) waitSegment(l toe.Lender) (off uint64, err error) {

@@ -44,6 +44,41 @@ func testEmptyReadSegment(t *testing.T, a, b toe.Stream) {
 	wantErr(t, "WriteBatch", write(), nil)
 }
 
+// testPollSegment: "It is ReadSegment without the wait".
+func testPollSegment(t *testing.T, a, b toe.Stream) {
+	poller, ok := b.(interface {
+		PollSegment(l toe.Lender, patience time.Duration) (n int, off uint64, err error)
+	})
+	if !ok {
+		return
+	}
+	poll := func(patience time.Duration, want string, wantOff uint64, wantErr error) {
+		t.Helper()
+		l := &strict{t: t, size: 8}
+		n, off, err := poller.PollSegment(l, patience)
+		if n != len(want) || off != wantOff || !errors.Is(err, wantErr) || n > 0 && string(l.p[:n]) != want {
+			t.Errorf("PollSegment = %d, %d, %v, want %d, %d, %v", n, off, err, len(want), wantOff, wantErr)
+		}
+	}
+	for _, patience := range []time.Duration{0, time.Microsecond, 100 * time.Microsecond} {
+		poll(patience, "", 0, nil)
+	}
+	wantErr(t, "WriteBatch", WriteBatch(a, [][]byte{[]byte("ab")}), nil)
+	if got := readString(t, b, 0, 2); got != "ab" {
+		t.Errorf("ReadSegment after PollSegment = %q, want %q", got, "ab")
+	}
+	poll(time.Microsecond, "", 2, nil)
+	if err := b.SetReadDeadline(time.Unix(1, 0)); err == nil {
+		poll(0, "", 2, os.ErrDeadlineExceeded)
+		_ = b.SetReadDeadline(time.Time{})
+	}
+	wantErr(t, "Close", a.Close(), nil)
+	if _, _, err := ReadSegment(b, make([]byte, 8)); err != io.EOF {
+		t.Errorf("ReadSegment at the end: %v, want %v", err, io.EOF)
+	}
+	poll(0, "", 2, io.EOF)
+}
+
 // A strict Lender takes its memory back, and lends other memory each time. It fails the test if the
 // Stream uses it against the contract.
 type strict struct {

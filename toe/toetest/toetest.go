@@ -52,6 +52,7 @@ func testStream(t *testing.T, in func(*testing.T, func(*testing.T)), makePair fu
 		{"TransferBothWays", testTransferBothWays},
 		{"OffsetsBeginAfterRead", testOffsetsBeginAfterRead},
 		{"EmptyReadSegment", testEmptyReadSegment},
+		{"PollSegment", testPollSegment},
 		{"LendsLate", testLendsLate},
 		{"LenderKeeps", testLenderKeeps},
 		{"Patience", testPatience},

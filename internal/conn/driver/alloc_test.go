@@ -74,7 +74,7 @@ func TestAllocWayIn(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.in, stream = stream[:one], stream[one:]
-		n, off, err := p.rx.readSegment()
+		n, off, err := p.rx.readSegment(forHome)
 		if err != nil {
 			t.Fatal(err)
 		}

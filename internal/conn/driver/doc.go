@@ -33,7 +33,7 @@
 //	stream.go    the byte stream's rules (package bytestream) applied to both ways
 //	reason.go, recovery.go
 //	             whether the connection ends, and why; what a panic does
-//	bound.go, timeout.go, patience.go
+//	bound.go, timeout.go, patience.go, calls.go
 //	             how long it reads, is idle, and polls
 //
 // Its logic is in values that start no goroutine, read no clock and never wait, so a test calls

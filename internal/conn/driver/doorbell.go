@@ -1,19 +1,22 @@
 package driver
 
 import (
+	"context"
 	"sync/atomic"
 
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/ring"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // Doorbells are the doorbells that hang in one completion queue, the oldest first. The consumer
 // that finds the queue empty, or is about to wait, rings them. So it transmits what the queue's
 // connections have put off.
 type Doorbells struct {
-	any  atomic.Bool // a doorbell hangs
-	mu   locks.Mutex[locks.Doorbells]
-	hung ring.Ring[*doorbell] // +checklocks:mu
+	any   atomic.Bool            // a doorbell hangs
+	asker atomic.Pointer[Driver] // has posted an operation that the peer answers, as the last of them; nil: none
+	mu    locks.Mutex[locks.Doorbells]
+	hung  ring.Ring[*doorbell] // +checklocks:mu
 }
 
 // A doorbell belongs to one connection, which hangs it in one completion queue, at most once.
@@ -56,6 +59,25 @@ func (b *doorbell) takeDown() {
 		}
 	}
 	q.any.Store(q.hung.Len() > 0)
+}
+
+// asks notes that d has posted an operation whose Completion, after the peer's answer, is for q.
+func (q *Doorbells) asks(d *Driver) {
+	if q.asker.Load() != d {
+		q.asker.Store(d)
+	}
+}
+
+// forget forgets d, which has ended: the completion queue must not keep it in memory.
+func (q *Doorbells) forget(d *Driver) { q.asker.CompareAndSwap(d, nil) }
+
+// Wait is cq.Wait of the completion queue that the doorbells hang in. If a connection awaits an
+// answer of its peer, it polls for that where that pays, as a blocking call does.
+func (q *Doorbells) Wait(ctx context.Context, cq *rdmap.CompletionQueue, dst []rdmap.Completion, solicited bool) (int, error) {
+	if d := q.asker.Load(); d != nil && !solicited && len(dst) > 0 && cq.Len() == 0 && ctx.Err() == nil && d.qp.AwaitsAnswer() {
+		return d.awaitAnswer(ctx, cq, dst)
+	}
+	return cq.Wait(ctx, dst, solicited)
 }
 
 // Ring takes down the doorbells that hang now, and rings them. If a doorbell hangs again meanwhile,

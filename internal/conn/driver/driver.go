@@ -54,6 +54,7 @@ type Driver struct {
 	recheck wait.Cell
 
 	blocking blocking
+	calls    calls
 }
 
 // Receives reports whether the connection receives for Read. If it does, the application posts no

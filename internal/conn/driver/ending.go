@@ -303,7 +303,7 @@ func (d *Driver) shut() {
 	d.closeStream()
 	d.freed.Broadcast()
 	d.qp.Abort(d.end.life.why()) // flushes nothing after an orderly end
-	d.later.takeDown()
+	d.later.takeDown(d)
 	if d.in != nil {
 		d.in.end()
 	}

@@ -502,7 +502,8 @@ func (e *machineEnd) post(wr rdmap.WorkRequest) {
 		return
 	}
 	e.posted[wr.ID] = 0
-	e.d.send(wr.Op)
+	e.d.posts(&wr)
+	e.d.transmit()
 }
 
 // op posts an operation on the peer's Region.
@@ -528,7 +529,8 @@ func (e *machineEnd) beginDo(m *machine) {
 		return
 	}
 	e.do = wr
-	e.d.send(wr.Op)
+	e.d.posts(wr)
+	e.d.transmit()
 }
 
 // abandonDo lets the deadline of the blocking call pass.

@@ -29,11 +29,22 @@ func (d *Driver) writeMessage(b []byte, limit *wait.Deadline) (int, error) {
 // Request back. If bytes of its payload have begun to go out, the rest goes out from a copy, and
 // the error is errDetached. If the rest is too long to copy, the connection ends.
 func (d *Driver) Do(wr *rdmap.WorkRequest, limit *wait.Deadline, canceled <-chan struct{}) (rdmap.Completion, error) {
+	if !asksPeer(wr.Op) {
+		return d.do(wr, sleeping, limit, canceled)
+	}
+	w := d.calls.begin(len(wr.Data), d.canPoll())
+	done, err := d.do(wr, w.way, limit, canceled)
+	d.calls.end(w, err == nil)
+	return done, err
+}
+
+// do is Do. It waits for the answer of the peer, if wr asks for one, in that way.
+func (d *Driver) do(wr *rdmap.WorkRequest, w way, limit *wait.Deadline, canceled <-chan struct{}) (rdmap.Completion, error) {
 	if limit.HasPassed() || canceled != nil && wait.IsClosed(canceled) {
 		return rdmap.Completion{}, os.ErrDeadlineExceeded
 	}
 	c := d.blocking.begin(wr)
-	if err := d.sendWhenRoom(wr, limit, canceled); err != nil {
+	if err := d.sendWhenRoom(wr, w, limit, canceled); err != nil {
 		d.blocking.end(c)
 		return rdmap.Completion{}, err
 	}
@@ -45,6 +56,12 @@ func (d *Driver) Do(wr *rdmap.WorkRequest, limit *wait.Deadline, canceled <-chan
 				return done[0], os.ErrDeadlineExceeded
 			}
 			return done[0], d.end.completionError(done[0])
+		}
+		if w == polling {
+			w = sleeping
+			if d.pollAnswer(c.cq) {
+				continue
+			}
 		}
 		c.waited = true
 		if takenBack {
@@ -71,10 +88,13 @@ func (d *Driver) Do(wr *rdmap.WorkRequest, limit *wait.Deadline, canceled <-chan
 	}
 }
 
-// sendWhenRoom posts wr and transmits. It waits while the send queue is full.
-func (d *Driver) sendWhenRoom(wr *rdmap.WorkRequest, limit *wait.Deadline, canceled <-chan struct{}) error {
+// sendWhenRoom posts wr and transmits. It waits while the send queue is full. Unless the caller
+// then polls, home receives the answer to wr.
+func (d *Driver) sendWhenRoom(wr *rdmap.WorkRequest, w way, limit *wait.Deadline, canceled <-chan struct{}) error {
 	if d.tx.tryToken() { // usually nothing is queued, and wr takes one lock on its way out
-		d.role.awaitAnswer(wr.Op)
+		if w == sleeping && asksPeer(wr.Op) {
+			d.role.oneSided()
+		}
 		err := d.tx.postNext(wr)
 		d.transmitHeld()
 		if !isFull(err) {
@@ -83,7 +103,10 @@ func (d *Driver) sendWhenRoom(wr *rdmap.WorkRequest, limit *wait.Deadline, cance
 	}
 	err := d.postWhenRoom(wr, limit, canceled)
 	if err == nil {
-		d.send(wr.Op)
+		if asksPeer(wr.Op) {
+			d.role.oneSided()
+		}
+		d.transmit()
 	}
 	return err
 }

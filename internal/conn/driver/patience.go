@@ -23,17 +23,27 @@ import (
 type patience struct {
 	fixed time.Duration // Config.PollTime: if not 0, it decides alone, and the other fields are not used
 	id    uint64        // names the connection in lastWaiter
-	mine  bool          // this connection's Read is the one that polls
+	polls pollsFor      // whether this connection is the one that polls, and for whom
 	bulk  bool          // the last read of the stream has brought bulk data
 	// luck is how often polling was rewarded recently, at most maxLuck. If luck is negative, the
 	// next -luck waits do not poll.
-	luck  int32
-	wary  int32 // number of waits that must find the connection alone before it may poll
-	polls int32 // polls that are left, while wary is 0
+	luck int32
+	wary int32 // number of waits that must find the connection alone before it may poll
+	left int32 // polls that are left, while wary is 0
 }
+
+// A pollsFor says for whom a connection polls.
+type pollsFor uint8
+
+const (
+	pollsNot     pollsFor = iota
+	pollsForRead          // a Read, or home
+	pollsForCall          // a blocking call that waits for an answer
+)
 
 const (
 	patienceTime = 50 * time.Microsecond
+	callPatience = 2 * patienceTime // an answer takes the way to the peer and back
 	shortWait    = 2 * patienceTime // because a wait without polling ends with a wake-up
 	maxPollTime  = time.Millisecond // a Read that polls notices no deadline
 	maxLuck      = 4
@@ -59,13 +69,35 @@ func (p *patience) begin(waited time.Duration) time.Duration {
 		return min(max(p.fixed, 0), maxPollTime)
 	}
 	p.look()
-	if p.mine = p.mayPoll(waited) && patient.CompareAndSwap(false, true); !p.mine {
+	if !p.mayPoll(waited) || !p.take(pollsForRead) {
 		return 0
 	}
-	if p.polls--; p.polls == 0 {
+	return patienceTime
+}
+
+// beginCall is begin for a blocking call that waits for an answer. Whether that pays is learned by
+// the waits of calls: see calls.
+func (p *patience) beginCall() time.Duration {
+	if p.fixed != 0 {
+		return min(max(p.fixed, 0), maxPollTime)
+	}
+	p.look()
+	if p.wary != 0 || !p.take(pollsForCall) {
+		return 0
+	}
+	return callPatience
+}
+
+// take makes this connection the one that polls, and reports whether it is.
+func (p *patience) take(polls pollsFor) bool {
+	if !patient.CompareAndSwap(false, true) {
+		return false
+	}
+	p.polls = polls
+	if p.left--; p.left == 0 {
 		p.wary = stillAlone + 1
 	}
-	return patienceTime
+	return true
 }
 
 // look notes whether this connection is alone, and makes it known to the others.
@@ -84,7 +116,7 @@ func (p *patience) look() {
 		p.wary = aloneAgain
 	default:
 		if p.wary--; p.wary == 0 {
-			p.polls = lonePolls
+			p.left = lonePolls
 		}
 	}
 }
@@ -103,14 +135,18 @@ func (p *patience) mayPoll(waited time.Duration) bool {
 	return p.wary == 0 && !p.bulk && waited <= shortWait
 }
 
-// end ends the polling, if begin has allowed it. rewarded says that bytes have arrived. Otherwise
-// the goroutine sleeps now.
+// end ends the polling, if begin or beginCall has allowed it. rewarded says that bytes have
+// arrived. Otherwise the goroutine sleeps now.
 func (p *patience) end(rewarded bool) {
-	if !p.mine {
+	polls := p.polls
+	if polls == pollsNot {
 		return
 	}
-	p.mine = false
+	p.polls = pollsNot
 	patient.Store(false)
+	if polls == pollsForCall {
+		return
+	}
 	if rewarded {
 		p.luck = min(p.luck+1, maxLuck)
 	} else if p.luck--; p.luck < 0 {

@@ -163,7 +163,7 @@ func TestNoPatienceForBulkData(t *testing.T) {
 	d.role.now.Store(uint32(byRead))
 	for _, n := range []int{100, bulkFrom, 100, 100} {
 		s.in = make([]byte, n)
-		if k, _, err := d.rx.readSegment(); k != n || err != nil {
+		if k, _, err := d.rx.readSegment(forRead); k != n || err != nil {
 			t.Fatalf("readSegment = %d, %v, want %d bytes", k, err, n)
 		}
 		d.rx.giveBack()

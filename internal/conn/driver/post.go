@@ -32,7 +32,7 @@ func (d *Driver) Queue(wr *rdmap.WorkRequest) error {
 func (d *Driver) PostBatch(wrs []rdmap.WorkRequest, mayPost func(*rdmap.WorkRequest) error) (int, error) {
 	defer d.Flush()
 	for i := range wrs {
-		d.role.awaitAnswer(wrs[i].Op)
+		d.posts(&wrs[i])
 		err := mayPost(&wrs[i])
 		if err == nil {
 			err = asWriteError(d.end.postError(d.qp.PostSend(&wrs[i])))
@@ -44,26 +44,34 @@ func (d *Driver) PostBatch(wrs []rdmap.WorkRequest, mayPost func(*rdmap.WorkRequ
 	return len(wrs), nil
 }
 
-// send sends posted Work Requests, of which the last is an op.
-func (d *Driver) send(op rdmap.WorkOp) {
-	d.role.awaitAnswer(op)
-	d.transmit()
+// posts makes a goroutine receive the answer to wr, if it has one.
+func (d *Driver) posts(wr *rdmap.WorkRequest) {
+	if !asksPeer(wr.Op) {
+		return
+	}
+	d.role.awaitAnswer()
+	if q := d.later.sendBell.queue; q != nil && wr.CQ == nil {
+		q.asks(d)
+		if d.end.life.state() == lifeClosed { // either shut sees the note, or this call the end
+			q.forget(d)
+		}
+	}
 }
 
 // sendLater sends wr, which has been posted, now or later.
 func (d *Driver) sendLater(wr *rdmap.WorkRequest) {
 	p := &d.later
+	d.posts(wr)
 	if wr.CQ != nil || !p.add(payloadLen(wr), false) {
 		p.none()
-		d.send(wr.Op)
+		d.transmit()
 		p.resume()
 		return
 	}
-	d.role.awaitAnswer(wr.Op)
 	p.sendBell.hang()
 	p.recvBell.hang()
 	if d.end.life.state() == lifeClosed { // either shut finds the doorbells, or this call sees the end
-		p.takeDown()
+		p.takeDown(d)
 	}
 	p.setTimer(flushAfter)
 }

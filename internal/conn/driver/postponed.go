@@ -89,8 +89,11 @@ func (p *postponed) none() {
 // resume notes the end of a transmission, whose time does not count as a pause of the program.
 func (p *postponed) resume() { p.last.Store(p.now()) }
 
-// takeDown takes down the doorbells of a connection that has ended.
-func (p *postponed) takeDown() {
+// takeDown takes down the doorbells of d, which has ended.
+func (p *postponed) takeDown(d *Driver) {
+	if q := p.sendBell.queue; q != nil {
+		q.forget(d)
+	}
 	p.sendBell.takeDown()
 	p.recvBell.takeDown()
 }

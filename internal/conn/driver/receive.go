@@ -16,7 +16,7 @@ import (
 // segments become RDMAP messages.
 func (d *Driver) Receive() {
 	for d.rx.intake != intakeOver {
-		if !d.receiveOnce(false) { // the role goes to a Read
+		if !d.receiveOnce(forHome) { // the role goes to a Read
 			d.role.yield()
 			d.endVacancy()
 			d.role.standBy()
@@ -44,8 +44,8 @@ func (d *Driver) awaitFIN() {
 
 // receiveOnce calls run for the goroutine that holds the receive role. At the end of the intake
 // receiveOnce records the error and the end.
-func (d *Driver) receiveOnce(reader bool) (over bool) {
-	err, over := d.run(reader)
+func (d *Driver) receiveOnce(who recipient) (over bool) {
+	err, over := d.run(who)
 	if over {
 		d.rx.setQuiet(false)
 		d.rx.err = err
@@ -54,11 +54,25 @@ func (d *Driver) receiveOnce(reader bool) (over bool) {
 	return over
 }
 
+// A recipient is for whom a goroutine with the receive role receives.
+type recipient uint8
+
+const (
+	forHome recipient = iota
+	forRead           // a Read that waits
+	forCall           // a blocking call that polls for its answer
+)
+
+// callSegments is how many segments a call receives at most. Then home goes on: the peer may send
+// other things for ever, and the call has a deadline.
+const callSegments = 16
+
 // run receives until the intake is over, or until the receive role must change hands. The intake is
 // over when the stream ends, and then err says why. It is also over when the queue pair takes no
 // more messages, and then err is nil. A Read gives the role up as soon as the inbox holds something
-// for the Read. The home goroutine gives the role up when a waiting Read would receive faster.
-func (d *Driver) run(reader bool) (err error, over bool) { //nolint:revive // err says why
+// for the Read, and a call when it has its answer, or the stream has nothing for it. The home
+// goroutine gives the role up when a waiting Read or a call would receive faster.
+func (d *Driver) run(who recipient) (err error, over bool) { //nolint:revive // err says why
 	defer func() { // the recover of the way in; awaitFIN has another one
 		if value := recover(); value != nil {
 			d.rx.patience.end(false)
@@ -71,35 +85,35 @@ func (d *Driver) run(reader bool) (err error, over bool) { //nolint:revive // er
 	}()
 	defer d.rx.giveBack()
 	if d.rx.intake.isHeld() {
-		if !d.process(reader) {
+		if !d.process(who) {
 			return nil, true
 		}
-		if reader && d.rx.ends(false) {
+		if who == forRead && d.rx.ends(false) {
 			return nil, false
 		}
 	}
-	for {
+	for segments := 1; ; segments++ {
 		waits := d.role.waits.Load()
-		if !reader {
+		if who == forHome {
 			d.beginTry()
 		}
-		n, off, err := d.rx.readSegment()
+		n, off, err := d.rx.readSegment(who)
 		if n > 0 {
 			d.rx.filled(off, n)
-			if !d.process(reader) {
+			if !d.process(who) {
 				return nil, true
 			}
 		}
 		interrupted := err != nil && errors.Is(err, os.ErrDeadlineExceeded) && d.bound.resume()
-		if !reader {
+		if who == forHome {
 			d.endTry(interrupted)
 		}
 		switch {
 		case err != nil && !interrupted:
 			return err, true
-		case reader && d.rx.ends(interrupted):
-			return nil, false
-		case !reader && d.role.yields(waits, d.in):
+		case who == forRead && d.rx.ends(interrupted),
+			who == forCall && (n == 0 || segments == callSegments || d.rx.endsCall()),
+			who == forHome && d.role.yields(waits, d.in):
 			return nil, false
 		}
 		d.rx.giveBack()
@@ -109,14 +123,14 @@ func (d *Driver) run(reader bool) (err error, over bool) { //nolint:revive // er
 // process places the segments that have arrived, handles the messages that they complete, and sends
 // the answers. It reports whether the stream is still sound. The home goroutine waits here until
 // there is memory for the messages.
-func (d *Driver) process(reader bool) (sound bool) {
+func (d *Driver) process(who recipient) (sound bool) {
 	for again := false; ; again = true {
-		if !d.rx.step(reader) {
+		if !d.rx.step(who == forRead) {
 			d.endUnsound()
 			return false
 		}
 		d.placed()
-		if reader || d.rx.intake != intakeStalled {
+		if who != forHome || d.rx.intake != intakeStalled {
 			return true
 		}
 		if !again && d.in.isShort() {
@@ -174,7 +188,7 @@ func (d *Driver) drive(want int, limit *wait.Deadline) (drove bool, result readR
 		return false, readResult{}
 	}
 	r.calm()
-	d.receiveOnce(true)
+	d.receiveOnce(forRead)
 	result, d.rx.result = d.rx.result, readResult{}
 	r.noteRead(result, want)
 	d.leaveRole()

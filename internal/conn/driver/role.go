@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/internal/conn/wait"
-	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -36,6 +35,8 @@ type role struct {
 	patience *patience // of the way in, see isSparse
 
 	offer *wait.Cell // the waiting Read looks: lockedDelivery.ready
+
+	asked atomic.Bool // a blocking call would have polled; home leaves the role to the next one
 
 	waiting atomic.Int32 // Reads that wait: more than one if the first has not left the role yet
 	readHistory
@@ -132,10 +133,10 @@ func (r *role) oneSided() {
 	r.callHome()
 }
 
-// awaitAnswer calls home if op has an answer, which a goroutine must receive.
-func (r *role) awaitAnswer(op rdmap.WorkOp) {
-	switch op {
-	case rdmap.WorkRead, rdmap.WorkFetchAdd, rdmap.WorkCmpSwap, rdmap.WorkSwap:
+// awaitAnswer makes a goroutine receive the answer to an operation that is posted. After calls that
+// have polled, the watch is enough, and leaves the role to the next one that waits.
+func (r *role) awaitAnswer() {
+	if r.reading().by() != byWatched || r.kind.Load() != blockedCall {
 		r.oneSided()
 	}
 }
@@ -154,13 +155,14 @@ func (r *role) setWriting(waits bool) {
 }
 
 // yields reports whether home stops reading: what it has just received has served a Read, or will
-// serve one from the inbox, and nothing will be missed while no goroutine reads. waits is the
+// serve one from the inbox, or has served a call that would rather have polled, and nothing will be
+// missed while no goroutine reads. waits is the
 // number of waits before home received.
 func (r *role) yields(waits int64, in *lockedDelivery) bool {
 	if !r.lends || !r.watches && !r.isTrusted() {
 		return false
 	}
-	return r.waits.Load() != waits || r.waiting.Load() > 0 && in.has()
+	return r.waits.Load() != waits || r.waiting.Load() > 0 && in.has() || r.asked.Swap(false)
 }
 
 // makeAlarm makes the alarm, which is not set.

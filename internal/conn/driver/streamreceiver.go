@@ -7,6 +7,7 @@ import (
 	"github.com/rddp/rddp/internal/conn/bufpool"
 	"github.com/rddp/rddp/internal/conn/counters"
 	"github.com/rddp/rddp/internal/conn/observe"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -21,9 +22,10 @@ type streamReceiver struct {
 	// is nil otherwise.
 	parked   *bufpool.Chunk
 	patience patience
-	result   readResult // what the Read that held the role has got, once its wait is over
-	late     bool       // the alarm has called home, and home has not read since then
-	waited   bool       // home found nothing in the stream, and waited
+	result   readResult             // what the Read that held the role has got, once its wait is over
+	late     bool                   // the alarm has called home, and home has not read since then
+	waited   bool                   // home found nothing in the stream, and waited
+	awaited  *rdmap.CompletionQueue // of the call that receives: its answer will be in there
 
 	seen     uint64 // stream offset up to which the Config's Tap has seen the bytes
 	recorded uint64 // stream offset up to which the bytes are in the capture
@@ -32,6 +34,7 @@ type streamReceiver struct {
 	// The parts that it reads from and reports to, except those of receiver.
 	stream  toe.Stream
 	quieter quieter     // of stream; nil: none
+	poller  poller      // of stream; nil: none
 	domain  *ddp.Domain // of the queue pair
 	role    *role
 	taps    *observe.Taps  // nil: none
@@ -50,6 +53,7 @@ func (r *streamReceiver) init(cfg *Config, started ddp.ReceiverConfig, to report
 	}
 	r.stream, r.taps, r.trace, r.markers = cfg.Stream, cfg.Taps, cfg.Trace, cfg.Agreement.RxMarkers
 	r.quieter, _ = cfg.Stream.(quieter)
+	r.poller, _ = cfg.Stream.(poller)
 	r.domain, r.role = started.Stream.Domain(), role
 	r.patience.fixed = cfg.PollTime
 }
@@ -102,18 +106,23 @@ func (r *streamReceiver) release() {
 
 // readSegment waits until bytes have arrived and reads them. While it waits, the connection holds
 // no buffer, unless the buffer contains much of an FPDU that has only begun.
-func (r *streamReceiver) readSegment() (n int, off uint64, err error) {
-	var patience time.Duration
-	if r.role.isReaders() {
-		patience = r.patience.begin(r.role.lastWait())
+//
+// For a call it only polls. n is then 0 without an error if nothing has arrived.
+func (r *streamReceiver) readSegment(who recipient) (n int, off uint64, err error) {
+	switch who {
+	case forHome:
+		n, off, err = r.stream.ReadSegment(r, 0)
+	case forRead:
+		n, off, err = r.stream.ReadSegment(r, r.patience.begin(r.role.lastWait()))
+	case forCall:
+		n, off, err = r.poller.PollSegment(r, r.patience.beginCall())
 	}
-	n, off, err = r.stream.ReadSegment(r, patience)
 	if r.late {
 		if r.late = false; !r.waited {
 			r.role.missed()
 		}
 	}
-	r.patience.end(err == nil)
+	r.patience.end(n > 0)
 	if bulk := n >= bulkFrom; bulk != r.patience.bulk {
 		r.patience.bulk = bulk
 		r.role.bulk.Store(bulk)
@@ -213,6 +222,9 @@ func (r *streamReceiver) ends(interrupted bool) bool {
 	return interrupted || r.intake.isHeld() || r.result.over || r.in.has()
 }
 
+// endsCall reports whether a call that receives is over: it has its answer, or only home can go on.
+func (r *streamReceiver) endsCall() bool { return r.awaited.Len() > 0 || r.intake.isHeld() }
+
 // needsHome reports whether the home goroutine must go on at once when a Read leaves the role: only
 // it may wait for memory and carry out the end, and what stays in the receive buffer for the next
 // Read must not hold up what has arrived behind it.
@@ -254,6 +266,12 @@ func (d discarded) TakeBack() bool { return true }
 // toe.Stream: if a wrapper hides it, the Stream shows runs that are not used, and nothing else is
 // lost.
 type earlyShower interface{ ShowEarly(show bool) }
+
+// A poller is a Stream that can be polled: see toe.Stream.ReadSegment. If a wrapper hides the
+// method, calls sleep, and nothing else is lost.
+type poller interface {
+	PollSegment(l toe.Lender, patience time.Duration) (n int, off uint64, err error)
+}
 
 // A quieter is a Stream that wants to know whether what it reads concerns the program: see
 // toe.Stream.ReadSegment. If a wrapper hides the method, the Stream does a little more, and nothing

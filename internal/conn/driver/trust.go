@@ -15,18 +15,26 @@ type readHistory struct {
 	waited atomic.Int64 // how long that wait was, in ns
 	waits  atomic.Int64 // the number of waits that have ended
 	bulk   atomic.Bool  // the last read of the stream has brought bulk data: such a wait counts more
-	trust  [2]trust     // of Reads that were filled, and of Reads that were not
-	short  atomic.Int32 // 1 if the last Read was not filled, else 0: an index of trust
+	trust  [kinds]trust // by kind of wait
+	kind   atomic.Int32 // of the last wait: an index of trust
 }
 
-// A trust is what the last Reads have shown of the next one. Reads that return less than was asked
-// for and Reads that are filled have one each: a program that reads a long message in pieces is
-// back at once after each piece, and long after the last one.
+// The kinds of waits.
+const (
+	filledRead  = iota
+	shortRead   // of a Read that was not filled
+	blockedCall // of a call that has polled for its answer
+	kinds
+)
+
+// A trust is what the last waits have shown of the next one. Reads that return less than was asked
+// for, Reads that are filled, and blocking calls have one each: a program that reads a long message
+// in pieces is back at once after each piece, and long after the last one.
 type trust struct {
 	// streak is how many waits began quickly, at most about streakCap times after. A quick wait
-	// counts in the streaks of both kinds. A wait that begins late undoes lateWaits quick ones of
+	// counts in the streaks of all kinds. A wait that begins late undoes lateWaits quick ones of
 	// its kind, and at most half of the streak, because on a busy machine the scheduler makes quick
-	// Reads late, several in a row. A one-sided operation that no Read receives sets both to 0.
+	// Reads late, several in a row. A one-sided operation that no Read receives sets them to 0.
 	streak atomic.Int32
 	after  atomic.Int32 // with so many quick waits a Read is trusted
 }
@@ -70,8 +78,8 @@ func (h *readHistory) isTrusted() bool {
 	return t.streak.Load() >= t.after.Load()
 }
 
-// lastRead returns the trust in Reads like the last one.
-func (h *readHistory) lastRead() *trust { return &h.trust[h.short.Load()] }
+// lastRead returns the trust in waits like the last one.
+func (h *readHistory) lastRead() *trust { return &h.trust[h.kind.Load()] }
 
 // lastWait returns how long the last wait of a Read was.
 func (h *readHistory) lastWait() time.Duration { return time.Duration(h.waited.Load()) }
@@ -106,9 +114,9 @@ func (h *readHistory) ends(began, now time.Duration) {
 // noteRead notes whether a Read that asked for want bytes was filled.
 func (h *readHistory) noteRead(result readResult, want int) {
 	if result.over && result.n < want {
-		h.short.Store(1)
+		h.kind.Store(shortRead)
 	} else {
-		h.short.Store(0)
+		h.kind.Store(filledRead)
 	}
 }
 
