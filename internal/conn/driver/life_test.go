@@ -5,7 +5,6 @@ import (
 	"io"
 	"syscall"
 	"testing"
-
 )
 
 // TestLifeMovesForward checks that each state can only be followed by the states that the drawing
