@@ -20,7 +20,7 @@ type row struct {
 	Post  string `json:"post,omitempty"`
 }
 
-// rows returns the rows of the check. Users rely on the speed of each.
+// rows returns the rows of the check. Users rely on what each costs.
 func rows() []row {
 	const one, batch = "one", "batch"
 	return []row{
@@ -56,7 +56,9 @@ func (w row) String() string {
 // the ratios depend on them.
 const (
 	checkCongestion = "cubic"
-	checkRounds     = 15
+	checkRuns       = 3 // how memory lies in the caches is the luck of a process, so more than one
+	checkRounds     = 10
+	checkTime       = 50 * time.Millisecond
 	checkRing       = 16 << 20
 )
 
@@ -68,15 +70,17 @@ type baseline struct {
 	Machine    string        `json:"machine,omitempty"`
 	Congestion string        `json:"congestion"`
 	Ring       int           `json:"ring"`
-	Rounds     int           `json:"rounds"`
+	Runs       int           `json:"runs"`
+	Rounds     int           `json:"rounds"` // of each run
 	Rows       []baselineRow `json:"rows"`
 }
 
-// A baselineRow is a row with its earlier ratios to plain TCP.
+// A baselineRow is a row with its earlier cost: the processor time of both ends for one operation,
+// divided by plain TCP's in the same round.
 type baselineRow struct {
 	row
-	Ratio     float64    `json:"ratio"`     // the median of the rounds
-	Quartiles [2]float64 `json:"quartiles"` // the first and the third quartile of the rounds
+	Cost  float64    `json:"cost"`  // the median of the runs; a run is the median of its rounds
+	Range [2]float64 `json:"range"` // the lowest and the highest of the runs
 }
 
 // A BaselineError means that a baseline does not fit the check. A new one must be written.
@@ -90,7 +94,7 @@ func misfit(format string, args ...any) error { return &BaselineError{fmt.Sprint
 
 // newBaseline makes a baseline of a measurement of all rows.
 func newBaseline(r *measurement) (*baseline, error) {
-	b := &baseline{Date: r.Date, System: r.System, Machine: r.Machine, Congestion: r.Congestion, Ring: r.Ring, Rounds: r.Rounds}
+	b := &baseline{Date: r.Date, System: r.System, Machine: r.Machine, Congestion: r.Congestion, Ring: r.Ring, Runs: r.Runs, Rounds: r.Rounds}
 	for _, w := range rows() {
 		v, err := find(r.results, w)
 		if err != nil {
@@ -104,14 +108,20 @@ func newBaseline(r *measurement) (*baseline, error) {
 // errNoRow means that a row was not measured.
 var errNoRow = errors.New("the row was not measured")
 
-// find returns the result of a row.
+// find returns the results of a row, of all runs.
 func find(results []result, w row) (v baselineRow, err error) {
-	i := slices.IndexFunc(results, func(r result) bool { return r.row == w })
-	if i < 0 || len(results[i].RatioQuartiles) != 2 {
+	var costs []float64
+	for _, r := range results {
+		if r.row == w && r.CPURatioToTCP > 0 {
+			costs = append(costs, rounded(r.CPURatioToTCP))
+		}
+	}
+	if len(costs) == 0 {
 		return v, fmt.Errorf("%v: %w", w, errNoRow)
 	}
-	q := results[i].RatioQuartiles
-	return baselineRow{w, rounded(results[i].RatioToTCP), [2]float64{rounded(q[0]), rounded(q[1])}}, nil
+	slices.Sort(costs)
+	n := len(costs)
+	return baselineRow{w, rounded((costs[(n-1)/2] + costs[n/2]) / 2), [2]float64{costs[0], costs[n-1]}}, nil
 }
 
 // rounded returns v with four digits after the point. More would only be noise in the file.
@@ -164,8 +174,8 @@ func (b *baseline) check() error {
 			return misfit("the check has no row %+v", w.row)
 		case seen[w.row]:
 			return misfit("it has two rows of %v", w.row)
-		case w.Ratio <= 0 || w.Quartiles[0] <= 0 || w.Quartiles[0] > w.Quartiles[1]:
-			return misfit("%v: ratio %v, quartiles %v", w.row, w.Ratio, w.Quartiles)
+		case w.Range[0] <= 0 || w.Cost < w.Range[0] || w.Cost > w.Range[1]:
+			return misfit("%v: cost %v, range %v", w.row, w.Cost, w.Range)
 		}
 		seen[w.row] = true
 	}

@@ -7,48 +7,42 @@ import (
 	"text/tabwriter"
 )
 
-// tolerance is the part of its ratio to plain TCP that a row may lose. With both ends on one CPU,
-// ratios repeat within 2 % on a quiet machine.
-const tolerance = 0.05
+// tolerance is the part of its cost by which a row may grow: see the documentation of the program.
+const tolerance = 0.15
 
 // A verdict is the result of a comparison of a row with its baseline.
 type verdict string
 
-// The verdicts. The spread of a row is half the distance between the quartiles of its rounds, added
-// up for the baseline and the new measurement.
+// The verdicts. Two measurements of a row overlap if a run of one is between the runs of the other.
 const (
 	same    verdict = "same"    // within the tolerance
-	faster  verdict = "faster"  // more than the baseline, beyond the tolerance and beyond the spread
-	unclear verdict = "unclear" // beyond the tolerance, but not beyond the spread
-	slower  verdict = "SLOWER"  // less than the baseline, beyond the tolerance and beyond the spread
+	cheaper verdict = "cheaper" // less than the baseline, beyond the tolerance, and without overlap
+	unclear verdict = "unclear" // beyond the tolerance, but with overlap
+	dearer  verdict = "DEARER"  // more than the baseline, beyond the tolerance, and without overlap
 )
 
 // A comparison is a row next to its baseline.
 type comparison struct {
 	row
-	Was, Now float64 // ratios to plain TCP
-	Spread   float64 // in units of the ratio
+	Was, Now float64    // costs
+	Range    [2]float64 // of Now
 	verdict  verdict
 }
 
-// change returns the change of the ratio as a part of the baseline.
+// change returns the change of the cost as a part of the baseline.
 func (c *comparison) change() float64 { return c.Now/c.Was - 1 }
 
 // compare compares two measurements of a row.
 func compare(was, now baselineRow) comparison {
-	c := comparison{row: was.row, Was: was.Ratio, Now: now.Ratio, verdict: same}
-	for _, q := range [][2]float64{was.Quartiles, now.Quartiles} {
-		c.Spread += (q[1] - q[0]) / 2
-	}
-	change := c.Now - c.Was
-	switch beyond := max(change, -change); {
-	case beyond <= tolerance*c.Was:
-	case beyond <= c.Spread:
+	c := comparison{row: was.row, Was: was.Cost, Now: now.Cost, Range: now.Range, verdict: same}
+	switch change := c.change(); {
+	case max(change, -change) <= tolerance:
+	case now.Range[0] <= was.Range[1] && was.Range[0] <= now.Range[1]:
 		c.verdict = unclear
-	case change > 0:
-		c.verdict = faster
+	case change < 0:
+		c.verdict = cheaper
 	default:
-		c.verdict = slower
+		c.verdict = dearer
 	}
 	return c
 }
@@ -70,7 +64,7 @@ func (b *baseline) compare(rows []row, results []result) (all []comparison, err 
 	return all, nil
 }
 
-// A LossError means that rows are slower than their baseline, in two measurements one after the
+// A LossError means that rows cost more than their baseline, in two measurements one after the
 // other.
 type LossError struct {
 	Rows []comparison // of the second measurement
@@ -81,11 +75,11 @@ func (e *LossError) Error() string {
 	for i := range e.Rows {
 		text[i] = fmt.Sprintf("%v (%+.0f %%)", e.Rows[i].row, 100*e.Rows[i].change())
 	}
-	return fmt.Sprintf("slower than the baseline in two measurements: %s", strings.Join(text, "; "))
+	return fmt.Sprintf("more processor time than the baseline in two measurements: %s", strings.Join(text, "; "))
 }
 
 // decide compares what measure measures with the baseline, and writes tables to w. It measures rows
-// that seem slower once more. If they are slower again, the error is a *LossError.
+// that seem dearer once more. If they are dearer again, the error is a *LossError.
 func (b *baseline) decide(measure func(rows []row) ([]result, error), w io.Writer) error {
 	once := func(asked []row) (lost []comparison, number map[verdict]int, err error) {
 		results, err := measure(asked)
@@ -98,7 +92,7 @@ func (b *baseline) decide(measure func(rows []row) ([]result, error), w io.Write
 		}
 		number = make(map[verdict]int)
 		for _, c := range all {
-			if number[c.verdict]++; c.verdict == slower {
+			if number[c.verdict]++; c.verdict == dearer {
 				lost = append(lost, c)
 			}
 		}
@@ -108,17 +102,17 @@ func (b *baseline) decide(measure func(rows []row) ([]result, error), w io.Write
 	if err != nil {
 		return err
 	}
-	if n := number[faster]; n > 0 {
-		fmt.Fprintf(w, "%d rows are faster: commit a new baseline with the change that is the reason.\n", n)
+	if n := number[cheaper]; n > 0 {
+		fmt.Fprintf(w, "%d rows are cheaper: commit a new baseline with the change that is the reason.\n", n)
 	}
 	if n := number[unclear]; n > 0 {
-		fmt.Fprintf(w, "%d rows are unclear: their rounds differ more than the rows have changed. Is the machine quiet?\n", n)
+		fmt.Fprintf(w, "%d rows are unclear: runs of both measurements overlap.\n", n)
 	}
 	if len(lost) == 0 {
-		_, err = fmt.Fprintln(w, "no row is slower than the baseline")
+		_, err = fmt.Fprintln(w, "no row costs more than the baseline")
 		return err
 	}
-	fmt.Fprintf(w, "%d rows seem slower. One measurement is not enough: measuring these rows again.\n", len(lost))
+	fmt.Fprintf(w, "%d rows seem dearer. One measurement is not enough: measuring these rows again.\n", len(lost))
 	again := make([]row, len(lost))
 	for i, c := range lost {
 		again[i] = c.row
@@ -127,7 +121,7 @@ func (b *baseline) decide(measure func(rows []row) ([]result, error), w io.Write
 		return err
 	}
 	if len(lost) == 0 {
-		_, err = fmt.Fprintln(w, "no row was slower than the baseline in both measurements")
+		_, err = fmt.Fprintln(w, "no row cost more than the baseline in both measurements")
 		return err
 	}
 	return &LossError{lost}
@@ -136,15 +130,15 @@ func (b *baseline) decide(measure func(rows []row) ([]result, error), w io.Write
 // writeComparisons writes a table.
 func writeComparisons(w io.Writer, all []comparison) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "op\tsize\tdepth\tpost\tCRC\tx TCP: baseline\tnow\tchange\tspread\tverdict\t")
+	fmt.Fprintln(t, "op\tsize\tdepth\tpost\tCRC\tx TCP's CPU: baseline\tnow\trange\tchange\tverdict\t")
 	for i := range all {
 		c := &all[i]
 		post := c.Post
 		if post == "" {
 			post = "-"
 		}
-		fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\t%.3f\t%.3f\t%+.1f %%\t%.1f %%\t%s\t\n", c.Op, c.Size, c.Depth, post, c.CRC, c.Was, c.Now,
-			100*c.change(), 100*c.Spread/c.Was, c.verdict)
+		fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\t%.3f\t%.3f\t%.3f–%.3f\t%+.1f %%\t%s\t\n", c.Op, c.Size, c.Depth, post, c.CRC, c.Was, c.Now,
+			c.Range[0], c.Range[1], 100*c.change(), c.verdict)
 	}
 	return t.Flush()
 }

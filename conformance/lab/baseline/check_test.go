@@ -12,29 +12,27 @@ import (
 	"time"
 )
 
-// madeUp are results of rows: each ratio is 1 with quartiles 2 % to each side, except as
-// change says.
-func madeUp(asked []row, change func(w row, r *result)) (results []result) {
+// madeUp are results of two runs of rows: 2 % below and above a cost of 1, or as change says.
+func madeUp(asked []row, change func(w row, f, half *float64)) (results []result) {
 	for _, w := range asked {
-		r := result{row: w, RatioToTCP: 1, RatioQuartiles: []float64{0.98, 1.02}}
+		f, half := 1.0, 0.02
 		if change != nil {
-			change(w, &r)
+			change(w, &f, &half)
 		}
-		results = append(results, r)
+		results = append(results, result{w, f + half}, result{w, f - half})
 	}
 	return results
 }
 
-// times multiplies the ratio by f, with a distance of 2*half between the quartiles.
-func (r *result) times(f, half float64) {
-	r.RatioToTCP *= f
-	r.RatioQuartiles = []float64{r.RatioToTCP - half, r.RatioToTCP + half}
+// cost returns a change to f, with a distance of 2*half between the runs.
+func cost(f, half float64) func(row, *float64, *float64) {
+	return func(_ row, g, h *float64) { *g, *h = f, half }
 }
 
 func testBaseline(t *testing.T) *baseline {
 	t.Helper()
 	b, err := newBaseline(&measurement{Date: time.Unix(1e9, 0).UTC(), System: "test/none, go1", Machine: "Abacus", Congestion: checkCongestion,
-		Ring: checkRing, Rounds: 3, results: madeUp(rows(), nil)})
+		Ring: checkRing, Runs: 2, Rounds: 3, results: madeUp(rows(), nil)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,14 +46,14 @@ func TestCompare(t *testing.T) {
 		want    verdict
 	}{
 		{"nothing has changed", 1, 0.01, same},
-		{"a little less", 0.96, 0.001, same},
-		{"a little more", 1.04, 0.001, same},
-		{"less", 0.93, 0.001, slower},
-		{"less, by more than both spreads", 0.90, 0.07, slower},
-		{"less, by less than both spreads", 0.90, 0.09, unclear},
-		{"more", 1.1, 0.01, faster},
-		{"more, by less than both spreads", 1.1, 0.09, unclear},
-		{"nearly nothing left", 0.01, 0.001, slower},
+		{"a little less", 1 - tolerance + 0.01, 0.001, same},
+		{"a little more", 1 + tolerance - 0.01, 0.001, same},
+		{"more", 1 + tolerance + 0.01 + 0.02, 0.001, dearer},
+		{"more, and no run is between those of the other", 1.30, 0.27, dearer},
+		{"more, and some are", 1.30, 0.29, unclear},
+		{"less", 0.7, 0.01, cheaper},
+		{"less, and some are", 0.7, 0.29, unclear},
+		{"a hundred times", 100, 0.001, dearer},
 	}
 	first := rows()[0]
 	was, err := find(madeUp([]row{first}, nil), first)
@@ -63,7 +61,7 @@ func TestCompare(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range tests {
-		now, err := find(madeUp([]row{first}, func(_ row, r *result) { r.times(tt.f, tt.half) }), first)
+		now, err := find(madeUp([]row{first}, cost(tt.f, tt.half)), first)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,33 +71,32 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// A loss fails the check only if the row is slower in both measurements. Only rows that seem slower
+// A loss fails the check only if the row is dearer in both measurements. Only rows that seem dearer
 // are measured again.
 func TestCheckFindsLosses(t *testing.T) {
 	all := rows()
 	first, second := all[3], all[9]
-	slow := func(of ...row) func(row, *result) {
-		return func(w row, r *result) {
+	slow := func(of ...row) func(row, *float64, *float64) {
+		return func(w row, f, half *float64) {
 			if slices.Contains(of, w) {
-				r.times(0.8, 0.01)
+				*f, *half = 1.3, 0.01
 			}
 		}
 	}
-	noisy := func(_ row, r *result) { r.times(0.8, 0.5) }
 	tests := []struct {
 		desc       string
-		runs       []func(row, *result) // results of each measurement
-		again      []row                // rows that the second one must measure
+		runs       []func(row, *float64, *float64) // results of each measurement
+		again      []row                           // rows that the second one must measure
 		lost       []row
 		want, omit string // in the output
 	}{
-		{"nothing lost", []func(row, *result){nil}, nil, nil, "no row is slower", "again"},
-		{"all faster", []func(row, *result){func(_ row, r *result) { r.times(2, 0.01) }}, nil, nil, "16 rows are faster", "again"},
-		{"two rows lost", []func(row, *result){slow(first, second), slow(first, second)}, []row{first, second}, []row{first, second}, "2 rows seem slower", "no row"},
-		{"one of two was chance", []func(row, *result){slow(first, second), slow(second)}, []row{first, second}, []row{second}, "measuring these rows again", "no row"},
-		{"chance", []func(row, *result){slow(first), nil}, []row{first}, nil, "no row was slower than the baseline in both", ""},
-		{"all lost", []func(row, *result){slow(all...), slow(all...)}, all, all, "16 rows seem slower", "no row"},
-		{"noise", []func(row, *result){noisy}, nil, nil, "16 rows are unclear", "again"},
+		{"nothing lost", []func(row, *float64, *float64){nil}, nil, nil, "no row costs more", "again"},
+		{"all cheaper", []func(row, *float64, *float64){cost(0.5, 0.01)}, nil, nil, "16 rows are cheaper", "again"},
+		{"two rows lost", []func(row, *float64, *float64){slow(first, second), slow(first, second)}, []row{first, second}, []row{first, second}, "2 rows seem dearer", "no row"},
+		{"one of two was chance", []func(row, *float64, *float64){slow(first, second), slow(second)}, []row{first, second}, []row{second}, "measuring these rows again", "no row"},
+		{"chance", []func(row, *float64, *float64){slow(first), nil}, []row{first}, nil, "no row cost more than the baseline in both", ""},
+		{"all lost", []func(row, *float64, *float64){slow(all...), slow(all...)}, all, all, "16 rows seem dearer", "no row"},
+		{"noise", []func(row, *float64, *float64){cost(1.3, 0.5)}, nil, nil, "16 rows are unclear", "again"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
@@ -119,7 +116,7 @@ func TestCheckFindsLosses(t *testing.T) {
 			if loss := (*LossError)(nil); errors.As(err, &loss) {
 				for _, c := range loss.Rows {
 					lost = append(lost, c.row)
-					if !strings.Contains(err.Error(), c.String()+" (-20 %)") {
+					if !strings.Contains(err.Error(), c.String()+" (+30 %)") {
 						t.Errorf("no %v in the error: %v", c.row, err)
 					}
 				}
@@ -151,7 +148,7 @@ func TestBaselineRoundTrip(t *testing.T) {
 	if err := want.write(&b); err != nil {
 		t.Fatal(err)
 	}
-	if lines := strings.Count(b.String(), "\n"); lines != len(rows())+10 {
+	if lines := strings.Count(b.String(), "\n"); lines != len(rows())+11 {
 		t.Errorf("%d lines:\n%s", lines, &b)
 	}
 	if got, err := readBaseline(&b); err != nil || !reflect.DeepEqual(got, want) {
@@ -171,8 +168,8 @@ func TestBaselineErrors(t *testing.T) {
 		{"two rows of write", func(b *baseline) { b.Rows = append(b.Rows, row) }},
 		{"the check has no row", func(b *baseline) { b.Rows[2].Size++ }},
 		{"the check has no row", func(b *baseline) { b.Rows[2].Op = "bite" }},
-		{"ratio 0", func(b *baseline) { b.Rows[2].Ratio = 0 }},
-		{"quartiles [2 1]", func(b *baseline) { b.Rows[2].Quartiles = [2]float64{2, 1} }},
+		{"cost 0", func(b *baseline) { b.Rows[2].Cost = 0 }},
+		{"range [2 1]", func(b *baseline) { b.Rows[2].Range = [2]float64{2, 1} }},
 		{`congestion control "reno"`, func(b *baseline) { b.Congestion = "reno" }},
 		{"a ring of 7 bytes", func(b *baseline) { b.Ring = 7 }},
 	}

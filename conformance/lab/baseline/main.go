@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 )
 
 func main() {
@@ -27,15 +26,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("baseline", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&p.path, "rddp", "rddp", "the command, as a `file`")
-	flags.IntVar(&p.rounds, "rounds", checkRounds, "measure everything so often, and take the medians")
-	flags.DurationVar(&p.time, "time", 100*time.Millisecond, "time of one run")
+	flags.IntVar(&p.runs, "runs", checkRuns, "start the command so often, and take the medians")
+	flags.IntVar(&p.rounds, "rounds", checkRounds, "rounds of each run")
+	flags.DurationVar(&p.time, "time", checkTime, "time that an operation runs in each round")
 	flags.IntVar(&p.cpu, "cpu", -1, "the `number` of the CPU; less than 0: the highest")
 	writes := flags.Bool("write", false, "write the file instead")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if flags.NArg() != 1 {
-		return errors.New("usage: baseline [-rddp FILE] [-rounds N] [-time DURATION] [-cpu N] [-write] FILE")
+	if flags.NArg() != 1 || p.runs < 1 {
+		return errors.New("usage: baseline [-rddp FILE] [-runs N] [-rounds N] [-time DURATION] [-cpu N] [-write] FILE")
 	}
 	if *writes {
 		return writeFile(ctx, p, flags.Arg(0), stdout)
@@ -95,6 +95,6 @@ func writeFile(ctx context.Context, p program, name string, w io.Writer) error {
 	if _, err := f.Write(text.Bytes()); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%d rows, medians of %d rounds, in %s\n", len(b.Rows), b.Rounds, name)
+	fmt.Fprintf(w, "%d rows, medians of %d runs of %d rounds, in %s\n", len(b.Rows), b.Runs, b.Rounds, name)
 	return f.Close()
 }

@@ -17,7 +17,8 @@ import (
 // A program is the command that measures, and its settings.
 type program struct {
 	path   string
-	rounds int
+	runs   int           // each has its own processes
+	rounds int           // of each run
 	time   time.Duration // of one run
 	cpu    int           // less than 0: the highest
 	stderr io.Writer
@@ -29,6 +30,7 @@ type measurement struct {
 	System     string
 	Machine    string
 	CPUs       int
+	Runs       int
 	Rounds     int
 	Time       time.Duration `json:"time_ns"`
 	Ring       int
@@ -40,12 +42,28 @@ type measurement struct {
 // A result is the measurement of a row, or of plain TCP.
 type result struct {
 	row
-	RatioToTCP     float64   `json:"ratio_to_tcp"`
-	RatioQuartiles []float64 `json:"ratio_quartiles"`
+	CPURatioToTCP float64 `json:"cpu_ratio_to_tcp"`
 }
 
-// measure measures the rows next to plain TCP, by the settings of the check.
-func (p program) measure(ctx context.Context, asked []row) (*measurement, error) {
+// measure measures the rows next to plain TCP, by the settings of the check. The results have each
+// row once for each run.
+func (p program) measure(ctx context.Context, asked []row) (m *measurement, err error) {
+	for i := range p.runs {
+		one, err := p.once(ctx, asked)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			m = one
+		} else {
+			m.results = append(m.results, one.results...)
+		}
+		m.Runs++
+	}
+	return m, nil
+}
+
+func (p program) once(ctx context.Context, asked []row) (*measurement, error) {
 	list := make([]string, len(asked))
 	for i, w := range asked {
 		list[i] = w.String()
@@ -96,11 +114,11 @@ func parse(out []byte) (*measurement, error) {
 // tell writes what was measured and on which machine, and whether it can be compared with the
 // baseline.
 func (m *measurement) tell(w io.Writer, b *baseline) {
-	fmt.Fprintf(w, "%s, %s, %s; medians of %d rounds of %v; %s; pinned to CPU %d\n",
-		m.Date.Format(time.RFC3339), m.machine(), m.System, m.Rounds, m.Time, m.Congestion, m.CPU)
-	fmt.Fprintf(w, "baseline: %s, %s, medians of %d rounds\n", b.Date.Format("2006-01-02"), b.machine(), b.Rounds)
+	fmt.Fprintf(w, "%s, %s, %s; medians of %d runs of %d rounds of %v; %s; pinned to CPU %d\n",
+		m.Date.Format(time.RFC3339), m.machine(), m.System, m.Runs, m.Rounds, m.Time, m.Congestion, m.CPU)
+	fmt.Fprintf(w, "baseline: %s, %s, medians of %d runs of %d rounds\n", b.Date.Format("2006-01-02"), b.machine(), b.Runs, b.Rounds)
 	if m.machine() != b.machine() {
-		fmt.Fprintln(w, "The baseline was measured on another machine. Ratios depend on the CPU: before you believe a loss, write a")
+		fmt.Fprintln(w, "The baseline was measured on another machine. Costs depend on the CPU: before you believe a loss, write a")
 		fmt.Fprintln(w, "baseline here with the older version.")
 	}
 }

@@ -22,7 +22,7 @@ func TestMeasure(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	args := []string{"-rddp", rddp, "-rounds", "1", "-time", "1ms"}
+	args := []string{"-rddp", rddp, "-runs", "2", "-rounds", "1", "-time", "1ms"}
 	var out, log strings.Builder
 	if err := run(t.Context(), append(slices.Clone(args), "-write", file), &out, &log); err != nil {
 		t.Fatal(err, log.String())
@@ -32,7 +32,7 @@ func TestMeasure(t *testing.T) {
 		t.Fatal(err, log.String())
 	}
 	text := strings.Join(strings.Fields(out.String()), " ")
-	for _, want := range []string{"16 rows, medians of 1 rounds", "cubic; pinned to CPU", "baseline: " + time.Now().Format("2006-"), "echo 4096 1 - on "} {
+	for _, want := range []string{"16 rows, medians of 2 runs of 1 rounds", "cubic; pinned to CPU", "baseline: " + time.Now().Format("2006-"), "echo 4096 1 - on "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, &out)
 		}
@@ -52,7 +52,7 @@ func TestTell(t *testing.T) {
 	}{{"Abacus", false}, {"Enigma", true}} {
 		m.Machine = tt.machine
 		var w strings.Builder
-		if m.tell(&w, b); strings.Contains(w.String(), "another machine") != tt.other || !strings.Contains(w.String(), "baseline: 2001-09-09, Abacus test/none, medians of 3 rounds") {
+		if m.tell(&w, b); strings.Contains(w.String(), "another machine") != tt.other || !strings.Contains(w.String(), "baseline: 2001-09-09, Abacus test/none, medians of 2 runs of 3 rounds") {
 			t.Errorf("%s: %s", tt.machine, &w)
 		}
 	}
@@ -84,6 +84,7 @@ func TestWrongFiles(t *testing.T) {
 		{[]string{"-rddp", none, "-write", right}, none + " perf: "},
 		{nil, "usage: "},
 		{[]string{"-none", right}, "-none"},
+		{[]string{"-runs", "0", right}, "usage: "},
 	} {
 		if err := run(t.Context(), tt.args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: %v, want %q", tt.args, err, tt.want)
@@ -95,7 +96,7 @@ func TestWrongFiles(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add([]byte(`{"kind":"settings","date":"2026-11-22T17:48:08Z","rounds":15,"time_ns":1000}` + "\n" + `{"kind":"result","op":"echo","crc":"on","size":64,"ratio_quartiles":[1,2]}`))
+	f.Add([]byte(`{"kind":"settings","date":"2026-11-22T17:48:08Z","rounds":15,"time_ns":1000}` + "\n" + `{"kind":"result","op":"echo","crc":"on","size":64,"cpu_ratio_to_tcp":1.5}`))
 	f.Add([]byte(`{"kind":"idle"}`))
 	f.Fuzz(func(t *testing.T, out []byte) {
 		if m, err := parse(out); (m == nil) != (err != nil) {
