@@ -209,8 +209,18 @@ func (r *Region) update64(off int, f func(uint64) uint64, s *Stream) (old uint64
 // +checklocksignore: the analyzer has no form for a lock that is held only if the error is nil
 func (r *Region) hold(to, n uint64, need Access, s *Stream) ([]byte, error) {
 	r.mu.RLock()
-	if err := r.judgeLocked(to, n, need, s); err != nil {
+	mem, err := r.heldLocked(to, n, need, s)
+	if err != nil {
 		r.mu.RUnlock()
+	}
+	return mem, err
+}
+
+// heldLocked is hold for a caller that holds r.mu for reading, and goes on to do so.
+//
+// +checklocksread:r.mu
+func (r *Region) heldLocked(to, n uint64, need Access, s *Stream) ([]byte, error) {
+	if err := r.judgeLocked(to, n, need, s); err != nil {
 		return nil, err
 	}
 	if r.mem == nil {

@@ -31,6 +31,7 @@ type Sender struct {
 	skip    int
 	segment Segment
 	held    *Region // locked for reading, because segment.Payload is its memory
+	kept    bool    // held also has the payload of the Segments before
 	err     error
 
 	header  [UntaggedHeaderLen]byte
@@ -65,12 +66,16 @@ func (s *Sender) Start(m *Message) {
 	m.MSN = s.sent[m.QN]
 }
 
-// Next cuts the next Segment, whose header and payload together have at most mulpdu bytes. mulpdu
-// may change from call to call. It must have room for a header and one byte. Next returns false
-// after the last Segment, and also when the Message's source Region is gone, or its SourceStream
-// discards. In that case Err returns an error.
+// Next releases the Segment before it, unless Keep keeps it, and cuts the next one. Its header and
+// its payload together have at most mulpdu bytes. mulpdu may change from call to call. It must have
+// room for a header and one byte. Next returns false after the last Segment, and also when the
+// Message's source Region is gone, or its SourceStream discards. In that case Err returns an error.
 func (s *Sender) Next(mulpdu int) bool {
-	s.Release()
+	if s.kept {
+		s.forget()
+	} else {
+		s.Release()
+	}
 	m := s.m
 	if m == nil {
 		return false
@@ -109,11 +114,26 @@ func (s *Sender) Segment() *Segment { return &s.segment }
 func (s *Sender) Release() {
 	if s.held != nil {
 		s.held.mu.RUnlock() // +checklocksforce: Next has locked it
-		s.held = nil
+		s.held, s.kept = nil, false
 	}
+	s.forget()
+}
+
+// forget drops the Segment.
+func (s *Sender) forget() {
 	clear(s.payload)
 	s.payload = s.payload[:0]
 	s.segment = Segment{}
+}
+
+// Keep is for a Segment whose payload the caller neither copies nor computes a CRC of. Its Region
+// stays held until Release, also while Next cuts more Segments of the same Message. So the caller
+// may give all of them to TCP at once, and may lock nothing but what TCP locks before it calls
+// Release. Keep reports false if the payload is not the memory of a Region: then the next Next may
+// change it, and Keep does nothing.
+func (s *Sender) Keep() bool {
+	s.kept = s.held != nil && s.held.memory == nil
+	return s.kept
 }
 
 // Detach copies the rest of a Message that has been cut only in part, so that the owner of the
@@ -154,12 +174,11 @@ func (s *Sender) cut(n uint64) bool {
 		if n == 0 {
 			return true
 		}
-		mem, err := m.Source.hold(m.SourceTO+s.done, n, 0, m.SourceStream)
+		mem, err := s.hold(n)
 		if err != nil {
 			s.err = err
 			return false
 		}
-		s.held = m.Source
 		if m.Source.memory != nil {
 			if s.err = s.fetch(n); s.err != nil {
 				s.Release()
@@ -185,6 +204,20 @@ func (s *Sender) cut(n uint64) bool {
 		}
 	}
 	return true
+}
+
+// hold returns the next n bytes of the Message's source Region, which is held from then on.
+//
+// +checklocksignore: the Region is locked already if it is kept
+func (s *Sender) hold(n uint64) (mem []byte, err error) {
+	m := s.m
+	if s.kept {
+		return s.held.heldLocked(m.SourceTO+s.done, n, Access(0), m.SourceStream)
+	}
+	if mem, err = m.Source.hold(m.SourceTO+s.done, n, 0, m.SourceStream); err == nil {
+		s.held = m.Source
+	}
+	return mem, err
 }
 
 // fetch sets s.payload, which is empty, to the next n bytes of a Message whose source is a Region

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -214,4 +215,68 @@ func TestRFC5041_5_2_LongestMessage(t *testing.T) {
 	if end != math.MaxUint32 || n != (math.MaxUint32+64749)/64750 {
 		t.Errorf("%d octets in %d segments", end, n)
 	}
+}
+
+// TestSenderKeepsRegion: a Region that is kept is held over all Segments of the Message, the next
+// Segment is judged as if it were not held, and Release lets go of it.
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
+func TestSenderKeepsRegion(t *testing.T) {
+	domain := new(Domain)
+	mem := randomBytes(seeded(t), 250)
+	r := register(t, domain, mem, RemoteRead, stream)
+	m := Message{Tagged: true, STag: 9, TO: 1000, Source: r, SourceTO: r.TO(), Len: 250}
+	var s Sender
+	s.Start(&m)
+	for n := range 3 {
+		if !s.Next(114) || !s.Keep() {
+			t.Fatalf("segment %d: %v", n, s.Err())
+		}
+		if p := s.Segment().Payload; len(p) != 1 || &p[0][0] != &mem[100*n] {
+			t.Errorf("the payload of segment %d is not the Region's memory", n)
+		}
+		if r.mu.TryLock() {
+			t.Fatal("the Region is not held")
+		}
+	}
+	if s.Next(114) || s.Err() != nil || r.mu.TryLock() {
+		t.Errorf("the end of the Message has released what is kept: %v", s.Err())
+	}
+	s.Release()
+	s.Start(&m)
+	s.Next(114)
+	s.Keep()
+	gone := make(chan struct{})
+	go func() { r.Deregister(); close(gone) }()
+	for !r.gone.Load() {
+		runtime.Gosched()
+	}
+	if s.Next(114) || s.Err() == nil {
+		t.Error("a segment of a Region whose Deregister waits")
+	}
+	select {
+	case <-gone:
+		t.Error("Deregister has not waited for what is kept")
+	default:
+	}
+	s.Release()
+	<-gone
+}
+
+// TestSenderKeepsNoCopy: the payload of far memory is in memory of the Sender, which the next
+// Segment gets, and a Message without a Region has nothing to keep.
+func TestSenderKeepsNoCopy(t *testing.T) {
+	r, _ := registerFar(t, new(Domain), 400, RemoteRead)
+	var s Sender
+	for _, m := range []*Message{
+		{Tagged: true, Len: 200, Source: r, SourceTO: farBase},
+		{Payload: [][]byte{make([]byte, 200)}, Len: 200},
+	} {
+		if s.Start(m); !s.Next(114) || s.Keep() {
+			t.Error("Keep = true")
+		}
+		s.Next(114)
+		s.Release()
+	}
+	r.Deregister() // waits forever if the Sender still holds the Region
 }

@@ -2,7 +2,6 @@ package mpa
 
 import (
 	"fmt"
-	"slices"
 )
 
 const (
@@ -75,19 +74,41 @@ func (b *Batch) Take(n int) {
 }
 
 // Detach copies the payload that the Batch refers to and that Take has not taken, so that all
-// payload belongs to its owner again. It allocates the memory.
+// payload belongs to its owner again. If Spare was never exceeded, Detach allocates nothing.
 func (b *Batch) Detach() {
 	if b.refs == 0 {
 		return // and a goroutine may be looking at Bufs
 	}
-	rest := slices.Concat(b.Bufs()...)
-	if len(rest) == 0 {
+	left, n := b.Bufs(), 0
+	for _, p := range left {
+		n += len(p)
+	}
+	if n == 0 {
 		return
+	}
+	var rest []byte
+	if n <= len(b.scratch)-b.used {
+		rest = b.room(n)[:0]
+		b.joined = b.used
+	} else {
+		rest = make([]byte, 0, n)
+	}
+	for _, p := range left {
+		rest = append(rest, p...)
 	}
 	b.taken = 0
 	clear(b.bufs)
 	b.bufs = append(b.bufs[:0], rest)
+	b.refs = 0
 }
+
+// Spare returns how long the payload of a ULPDU may be at most so that Detach allocates nothing
+// when Append has referred to that payload. The ULPDU has one piece of payload, and a header of at
+// most 32 bytes.
+func (b *Batch) Spare() int { return len(b.scratch) - 2*(b.used+spareOverhead) - b.refs }
+
+// spareOverhead is the maximum number of bytes of such a ULPDU's FPDU that Append copies.
+const spareOverhead = lengthLen + 32 + 3 + crcLen
 
 // Len returns the number of bytes in the Batch.
 func (b *Batch) Len() int { return b.used + b.refs }

@@ -183,3 +183,45 @@ func TestDetach(t *testing.T) {
 		b.Reset()
 	}
 }
+
+// TestDetachInTheBatch: as long as Spare has room for what is referred to, Detach copies what has
+// not been taken to the Batch's own memory, whatever has been taken.
+func TestDetachInTheBatch(t *testing.T) {
+	for _, size := range []int{MinBuffer, 512 << 10} {
+		b, s := NewBatch(size), NewSender(Agreement{})
+		header, payload := make([]byte, 32), make([]byte, 50_000) // so that the last piece fills the Batch
+		fill := func() {
+			clear(payload)
+			s.Append(b, true, header, payload[:100])
+			for n := len(payload); !b.Full(); {
+				if n = min(n, b.Spare()); n < byReference {
+					break
+				}
+				s.Append(b, false, header, payload[:n])
+			}
+		}
+		fill()
+		whole := bytes.Join(b.Bufs(), nil)
+		if len(b.Bufs()) < 3 {
+			t.Fatalf("Batch of %d bytes: nothing is referred to", size)
+		}
+		for _, taken := range []int{0, 1, 20, 150, len(whole) / 2, len(whole) - 1, len(whole)} {
+			b.Reset()
+			n := testing.AllocsPerRun(1, func() {
+				b.Reset()
+				fill()
+				b.Take(taken)
+				b.Detach()
+			})
+			for i := range payload {
+				payload[i] = 1
+			}
+			if got := bytes.Join(b.Bufs(), nil); !bytes.Equal(got, whole[taken:]) {
+				t.Errorf("Batch of %d bytes, %d taken: other bytes than before", size, taken)
+			}
+			if n != 0 && !testmode.Race {
+				t.Errorf("Batch of %d bytes, %d taken: %v allocations", size, taken, n)
+			}
+		}
+	}
+}

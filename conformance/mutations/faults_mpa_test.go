@@ -163,7 +163,7 @@ var mpaFaults = []Fault{
 		Old: "b.scratch[s.summed:b.used])", New: "b.scratch[s.summed:max(s.summed, b.used-1)])",
 		IDs: []string{"MPA-5044-4.4-1"}},
 	{Name: "a Batch that is detached forgets what TCP has taken", File: "mpa/batch.go",
-		Old: "	rest := slices.Concat(b.Bufs()...)\n", New: "	rest := slices.Concat(b.bufs...)\n",
+		Old: "	left, n := b.Bufs(), 0\n", New: "	b.join()\n	left, n := b.bufs, 0\n",
 		Package: "mpa", Tests: "^TestDetach$"},
 	{Name: "CRCs made for the first FPDUs only", File: "mpa/sender.go",
 		Old: "	if s.crc {\n		s.sum = updateCRC(s.sum, b.scratch", New: "	if s.crc && s.off < 4096 {\n		s.sum = updateCRC(s.sum, b.scratch",

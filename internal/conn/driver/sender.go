@@ -15,8 +15,12 @@ type sender struct {
 	batch *mpa.Batch // lent while the token is held and there is output
 	stage stage
 	done  int // messages whose last byte is in the batch
-	mpa   mpa.Sender
-	ddp   ddp.Sender
+	// refers says that the batch refers to the Region that ddp holds. Nothing waits meanwhile, and
+	// locks nothing that is outside of the Region's lock.
+	refers bool
+	crc    bool // FPDUs have a CRC
+	mpa    mpa.Sender
+	ddp    ddp.Sender
 
 	// The parts that it takes from.
 	qp    *rdmap.QP
@@ -72,7 +76,7 @@ func (w *sender) abandon() {
 		w.batch.Reset()
 	}
 	w.ddp.Release()
-	w.ddp = ddp.Sender{}
+	w.ddp, w.refers = ddp.Sender{}, false
 	w.stage, w.done = stageIdle, 0
 }
 
@@ -82,22 +86,36 @@ func (w *sender) hasOutput() bool { return w.stage.isMiddle() || w.qp.HasOutput(
 // cut cuts messages into segments of at most mulpdu octets, and makes FPDUs of the segments, until
 // the batch is full or nothing is left to send. It reports whether the batch holds anything. With
 // snapshots, the batch holds copies of the payload. A Read Response whose Region is gone ends the
-// queue pair.
+// queue pair. If the batch refers to the Region of a Read Response afterwards, the caller gives it
+// to TCP at once, and then calls settle.
 func (w *sender) cut(mulpdu int, snapshots bool) bool {
 	for !w.batch.Full() && (w.stage.isMiddle() || w.start()) {
+		if w.refers && w.batch.Spare() < mulpdu {
+			break
+		}
 		if !w.ddp.Next(mulpdu) { // the Region of a Read Response is gone
+			if w.refers { // the queue pair must not be locked now; the next call comes here again
+				break
+			}
 			w.setStage(stageIdle)
 			w.qp.Fail(w.ddp.Err())
 			continue
 		}
 		s := w.ddp.Segment()
-		w.mpa.Append(w.batch, s.Snapshot || snapshots, s.Header, s.Payload...) // header copied, payload referenced
+		refer := !snapshots && w.refersTo(s)
+		w.mpa.Append(w.batch, !refer && (s.Snapshot || snapshots), s.Header, s.Payload...) // header copied, payload referenced
+		w.refers = w.refers || refer
 		w.count.Add(counters.Sent+counters.FPDUs, 1)
-		if s.Last {
+		last := s.Last
+		if last {
 			w.setStage(stageIdle)
 			w.done++
 		}
-		w.ddp.Release()
+		if !w.refers {
+			w.ddp.Release()
+		} else if last {
+			break
+		}
 	}
 	if w.batch.Len() == 0 {
 		return false
@@ -109,6 +127,32 @@ func (w *sender) cut(mulpdu int, snapshots bool) bool {
 		w.setStage(stageWhole)
 	}
 	return true
+}
+
+// referFrom is the minimum length in bytes of a Read Response whose payload goes to TCP from the
+// Region. The batch then ends with the message. With shorter ones, TCP got so little at a time that
+// Reads of 64 KiB had half of their rate (bbr).
+const referFrom = 256 << 10
+
+// refersTo reports whether the batch may refer to the payload of s, which is memory of a Region.
+// The peer, or the program, may change it before TCP has copied it. A CRC would not match then.
+// Without CRC the peer gets bytes from before or from after the change, as with a copy.
+func (w *sender) refersTo(s *ddp.Segment) bool {
+	if !s.Snapshot || w.crc || w.qp.Message().Len < referFrom || len(s.Payload) != 1 {
+		return false
+	}
+	n := len(s.Payload[0])
+	return n <= w.batch.Spare() && w.ddp.Keep()
+}
+
+// settle is called as soon as TCP has taken what it takes of the batch. After that the batch refers
+// to no Region: it holds a copy of the rest.
+func (w *sender) settle() {
+	if w.refers {
+		w.batch.Detach()
+		w.ddp.Release()
+		w.refers = false
+	}
 }
 
 // start begins the next message, and reports whether there is one.

@@ -54,6 +54,7 @@ type streamSender struct {
 func (t *streamSender) init(cfg *Config, bytes *byteStream, count *counters.Counters, end *ending, goOn func()) {
 	t.qp, t.bytes, t.count, t.end, t.goOn = cfg.QP, bytes, count, end, goOn
 	t.mpa = *mpa.NewSender(cfg.Agreement)
+	t.crc = cfg.Agreement.CRC
 	t.token.init()
 	t.fenced.Store(cfg.Fenced)
 	t.stream, t.taps = cfg.Stream, cfg.Taps
@@ -140,7 +141,7 @@ func (t *streamSender) fill() (filled bool) {
 	}
 	mulpdu, tapped := t.mulpdu(), t.taps.On()
 	filled = t.cut(mulpdu, tapped)
-	if t.ddp.Err() != nil {
+	if !t.refers && t.ddp.Err() != nil {
 		t.end.setReason(t.qp.Err())
 	}
 	if filled && tapped {
@@ -219,6 +220,7 @@ func (t *streamSender) tryWrite() (n int, whole bool, err error) {
 	t.open = t.end.life.state() == lifeOpen
 	n, err = t.stream.TryWriteBatch(t.batch.Bufs())
 	t.batch.Take(n)
+	t.settle()
 	t.taken.Add(uint64(n))
 	if whole = len(t.batch.Bufs()) == 0; whole && err == nil {
 		t.emptied()
