@@ -16,11 +16,12 @@ type bell struct {
 	raw  syscall.RawConn
 
 	ready    func() bool           // for wait: reports whether the wait is over
+	looks    int                   // calls of tryWait since the last drain
 	waitFunc func(fd uintptr) bool // tryWait as a function value, made once to avoid allocations
 	ringFunc func(fd uintptr)      // ringOnce, likewise
-	hearFunc func(fd uintptr)      // tryWait, with its result in heard, likewise
+	hearFunc func(fd uintptr)      // drain, with its result in heard, likewise
 	heard    bool                  // set by hearFunc
-	again    bool                  // set by tryWait: it has received many bells, and must be called again
+	again    bool                  // set by drain: it has received many bells, and must be called again
 	gone     func()                // called when the peer is gone
 }
 
@@ -35,7 +36,7 @@ func (b *bell) init(c *net.UnixConn, ready func() bool, gone func()) error {
 		return err
 	}
 	b.conn, b.raw, b.ready, b.gone = c, raw, ready, gone
-	b.waitFunc, b.ringFunc, b.hearFunc = b.tryWait, ringOnce, func(fd uintptr) { b.heard = b.tryWait(fd) }
+	b.waitFunc, b.ringFunc, b.hearFunc = b.tryWait, ringOnce, func(fd uintptr) { b.heard = b.drain(fd) }
 	return nil
 }
 
@@ -69,8 +70,38 @@ func (b *bell) wait() error {
 // faster than this end reads.
 const hearMost = 16
 
-// tryWait returns false if the goroutine must sleep. Any later ring wakes it.
+// drainEvery is how many looks may pass before the bells are read. A look brings two bells at most,
+// and a socket has room for about 270.
+const drainEvery = 16
+
+// tryWait returns false if the goroutine must sleep. Any later ring wakes it, because the runtime
+// waits for edges, whether or not there are unread bells. So tryWait reads them only now and then:
+// each read would also wake a thread of the peer, for whom the socket has become writable. But the
+// end of file has one edge, which may have come before this wait.
 func (b *bell) tryWait(fd uintptr) bool {
+	b.again = false
+	b.looks++
+	if b.ready() {
+		return true
+	}
+	if b.looks < drainEvery && !isHungUp(fd) {
+		return false
+	}
+	b.looks = 0
+	return b.drain(fd)
+}
+
+// isHungUp reports whether the peer may have closed its end of the socket.
+func isHungUp(fd uintptr) bool {
+	p := unix.PollFd{Fd: int32(fd), Events: unix.POLLRDHUP}
+	var atOnce unix.Timespec
+	n, _, e := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1, uintptr(unsafe.Pointer(&atOnce)), 0, 0, 0)
+	return n != 0 || e != 0
+}
+
+// drain reads the bells, and the end of file behind them. It returns false if the goroutine must
+// sleep.
+func (b *bell) drain(fd uintptr) bool {
 	b.again = false
 	for calls := 0; !b.ready(); calls++ {
 		if calls == hearMost {

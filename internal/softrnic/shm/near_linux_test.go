@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"runtime"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -491,6 +492,7 @@ func TestFlood(t *testing.T) {
 			t.Fatal(n, err)
 		}
 		ready, looks := test.mine.ready, 0
+		test.mine.looks = drainEvery // the wait reads the bells
 		test.mine.ready = func() bool {
 			if looks++; looks == 1 {
 				b.SetDeadline(time.Unix(1, 0))
@@ -502,6 +504,57 @@ func TestFlood(t *testing.T) {
 		}
 		b.SetDeadline(time.Time{})
 	}
+}
+
+// TestGoneBeforeWait checks that a wait finds a peer that has died before, behind bells that nobody
+// has read.
+func TestGoneBeforeWait(t *testing.T) {
+	for range 10 {
+		a, b := pair(t)
+		b.SetReadDeadline(time.Now().Add(10 * time.Second))
+		died := false
+		b.data.raw.Read(func(fd uintptr) bool { // so that the runtime has seen the edges of both
+			if !died {
+				a.data.ring()
+				a.data.conn.Close() // a process that ends closes its sockets, and says nothing
+				died = true
+				return false
+			}
+			return isHungUp(fd)
+		})
+		if _, _, err := toetest.ReadSegment(b, make([]byte, 8)); err != io.EOF { //nolint:errorlint // as a Stream must return it
+			t.Fatalf("ReadSegment after the death of the peer: %v, want EOF", err)
+		}
+	}
+}
+
+// TestBellsAreRead checks that bells cannot fill the socket, so that each one wakes.
+func TestBellsAreRead(t *testing.T) {
+	a, b := pair(t)
+	b.SetReadDeadline(time.Now().Add(20 * time.Second))
+	buf := make([]byte, 8)
+	go func() {
+		for range 2000 {
+			for !a.out.mustWake() {
+				runtime.Gosched()
+			}
+			if _, err := a.TryWriteBatch([][]byte{{1}}); err != nil {
+				return // closed, because the reader has failed
+			}
+		}
+	}()
+	for i := range 2000 {
+		if _, _, err := toetest.ReadSegment(b, buf); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+}
+
+// mustWake reports whether the reader waits, or the memory is gone.
+func (h *half) mustWake() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.head == nil || h.head.asleep.Load() != 0
 }
 
 // TestShortWrites checks that a writer that has not filled the ring does not wait for room. A
