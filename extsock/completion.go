@@ -10,20 +10,22 @@ import (
 // A CompletionQueue holds Completions until they are taken. Any number of connections can share
 // one, and any goroutine may use it. It never overflows, because a Work Request reserves its entry
 // when it is posted and keeps the entry until its Completion is taken. A queue of depth 1, which
-// serves one Work Request at a time, takes no lock. NewCompletionQueue makes a CompletionQueue: the
-// methods of the zero value panic.
+// serves one Work Request at a time, takes no lock. NewCompletionQueue makes a CompletionQueue. The
+// zero value has no room.
 //
 // A program that finds the queue empty, or is about to wait, has nothing more to post for the
 // moment. So the calls that find that out also send what Post has put off, for all connections that
 // use the queue.
 type CompletionQueue struct {
-	done  *rdmap.CompletionQueue
+	done  rdmap.CompletionQueue
 	bells driver.Doorbells // of the connections that have put something off
 }
 
 // NewCompletionQueue returns a queue with room for depth Completions, at least 1.
 func NewCompletionQueue(depth int) *CompletionQueue {
-	return &CompletionQueue{done: rdmap.NewCompletionQueue(depth)}
+	q := new(CompletionQueue)
+	q.done.Init(depth)
+	return q
 }
 
 // Ready returns a channel that receives a value when the queue may hold Completions. Call Poll to
@@ -47,7 +49,7 @@ func (q *CompletionQueue) Poll(dst []rdmap.Completion) int {
 func (q *CompletionQueue) Wait(ctx context.Context) (rdmap.Completion, error) {
 	q.look()
 	var one [1]rdmap.Completion
-	_, err := q.bells.Wait(ctx, q.done, one[:], false)
+	_, err := q.bells.Wait(ctx, &q.done, one[:], false)
 	return one[0], err
 }
 
@@ -65,7 +67,7 @@ func (q *CompletionQueue) WaitBatch(ctx context.Context, dst []rdmap.Completion,
 	} else {
 		q.look()
 	}
-	return q.bells.Wait(ctx, q.done, dst, solicited)
+	return q.bells.Wait(ctx, &q.done, dst, solicited)
 }
 
 // look sends what Post has put off, if the queue is empty. Completions of Work Requests that TCP

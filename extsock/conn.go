@@ -25,8 +25,7 @@ import (
 // their results.
 type Conn struct {
 	// Fields used by every Read and Write come first.
-	startup *startup.Handshake // the phase that the connection has reached
-	closed  *wait.Latch        // startup sets it when the connection is closed
+	startup startup.Handshake // the phase that the connection has reached
 	// ddp is the engine of DDP mode: see the method engine. start, or join, sets it before the
 	// phase is DDP, and it does not change.
 	ddp     ddpEngine
@@ -100,8 +99,7 @@ func newConn(s toe.Stream, initiator bool, cfg *Config, door *startup.Door) *Con
 		stream: s, under: s, cfg: cfg, initiator: initiator, door: door,
 		trace: observe.NewTrace(cfg.Trace, s, initiator), appQueues: cfg.RecvCQ != nil || cfg.SRQ != nil,
 	}
-	c.startup = newStartup(s, initiator, cfg, door, &c.taps)
-	c.closed = c.startup.Closed()
+	c.initStartup()
 	c.background.Begin() // the stream: closeStream ends it, or the driver
 	c.peer.Store(&unknownPeer)
 	if cfg.Tap != nil {
@@ -111,7 +109,7 @@ func newConn(s toe.Stream, initiator bool, cfg *Config, door *startup.Door) *Con
 }
 
 // ok reports whether c is neither nil nor the zero Conn.
-func (c *Conn) ok() bool { return c != nil && c.startup != nil }
+func (c *Conn) ok() bool { return c != nil && c.stream != nil }
 
 // unknownPeer is the peer of connections before startup.
 var unknownPeer startup.Peer
@@ -184,7 +182,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return e.write(p)
 }
 
-func (c *Conn) isClosed() bool { return c.closed.IsSet() }
+func (c *Conn) isClosed() bool { return c.startup.Closed().IsSet() }
 
 // Close closes the connection. A second Close returns net.ErrClosed.
 //

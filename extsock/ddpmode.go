@@ -357,7 +357,7 @@ func (c *Conn) start(cause error, mine *offer) {
 		LargeFPDU: peer.IsRDDP && peer.Capabilities.LargeFPDU, MaxFPDU: c.cfg.MaxFPDU,
 		Shared:       c.cfg.SRQ != nil,
 		CloseTimeout: c.cfg.closeTimeout(), WriteTimeout: c.cfg.WriteTimeout, IdleTimeout: c.cfg.IdleTimeout,
-		Crossover: c.cfg.Crossover, PollTime: c.cfg.PollTime, Closed: c.closed, Background: &c.background, Taps: &c.taps, Trace: c.trace,
+		Crossover: c.cfg.Crossover, PollTime: c.cfg.PollTime, Closed: c.startup.Closed(), Background: &c.background, Taps: &c.taps, Trace: c.trace,
 		Cause: cause, Recover: true, BadSTag: c.penalize,
 		Invalidated: v.invalidated,
 	}

@@ -169,9 +169,9 @@ func (e *deviceEnd) join(qp rnic.QP, p *startup.Peer, initiator bool) *Conn {
 	c.learn(p)
 	e.engine.Begin(device.Link{
 		QP: qp, Messages: e.cfg.Messages || !isByteStream(p), Credits: int(p.Capabilities.Credits), MaxMessage: int(min(p.Capabilities.MaxMessage, maxRecvSize)),
-		Completions: func() (*rdmap.CompletionQueue, uint64) { return c.SendCQ().done, c.QPNum() },
+		Completions: func() (*rdmap.CompletionQueue, uint64) { return &c.SendCQ().done, c.QPNum() },
 		Locate:      func(p []byte) (rnic.Segment, error) { return locate(e.dev, p) },
-		Closed:      c.closed, Background: &c.background, Trace: c.trace, Panicked: newPanicError,
+		Closed:      c.startup.Closed(), Background: &c.background, Trace: c.trace, Panicked: newPanicError,
 	})
 	c.ddp = &onDevice{Engine: e.engine, c: c, name: e.dev.Name()}
 	told := guarded(func() error { c.traceSwitch(nil); return nil })

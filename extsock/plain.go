@@ -40,7 +40,7 @@ func (t *turn) await(c *Conn, limit *wait.Deadline) error {
 		return nil
 	case <-limit.Done():
 		return os.ErrDeadlineExceeded
-	case <-c.closed.Done():
+	case <-c.startup.Closed().Done():
 		return net.ErrClosed
 	}
 }

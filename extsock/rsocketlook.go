@@ -124,7 +124,7 @@ func (s *rsocket) use(n int) {
 // awaitClose waits for Close. The error is that of the deadline.
 func (s *rsocket) awaitClose(limit *wait.Deadline) error {
 	select {
-	case <-s.c.closed.Done():
+	case <-s.c.startup.Closed().Done():
 		return nil
 	case <-limit.Done():
 		return os.ErrDeadlineExceeded

@@ -312,7 +312,7 @@ func (s *rsocket) await(wake, full <-chan struct{}, received uint64, limit *wait
 		return s.receiveAfter(received, limit)
 	case <-wake:
 	case <-full:
-	case <-s.c.closed.Done():
+	case <-s.c.startup.Closed().Done():
 	case <-limit.Done():
 		return os.ErrDeadlineExceeded
 	}

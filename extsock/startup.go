@@ -11,7 +11,6 @@ import (
 	"github.com/rddp/rddp/internal/conn/observe"
 	"github.com/rddp/rddp/internal/conn/startup"
 	"github.com/rddp/rddp/internal/conn/wait"
-	"github.com/rddp/rddp/toe"
 )
 
 // This file runs the startup that Config.Startup asks for on an existing connection. Package
@@ -48,12 +47,13 @@ func (e *fallbackError) Is(target error) bool {
 // Unwrap returns the cause.
 func (e *fallbackError) Unwrap() error { return e.Err }
 
-// newStartup returns the startup of a new connection.
-func newStartup(s toe.Stream, initiator bool, cfg *Config, door *startup.Door, t *observe.Taps) *startup.Handshake {
-	return startup.New(s, startup.Config{
-		Initiator: initiator, Prefer: cfg.Startup == StartupPrefer, Off: cfg.Startup == StartupOff, Judge: cfg.JudgeRequests, Foreign: cfg.NoCapabilities,
-		Err: privateDataError(cfg, nil, true), SniffTimeout: cfg.SniffTimeout, Timeout: cfg.handshakeTimeout(initiator),
-		Door: door, Tap: frameTap{t},
+// initStartup begins the life of a new connection.
+func (c *Conn) initStartup() {
+	cfg := c.cfg
+	c.startup.Init(c.stream, startup.Config{
+		Initiator: c.initiator, Prefer: cfg.Startup == StartupPrefer, Off: cfg.Startup == StartupOff, Judge: cfg.JudgeRequests, Foreign: cfg.NoCapabilities,
+		Err: privateDataError(cfg, nil, true), SniffTimeout: cfg.SniffTimeout, Timeout: cfg.handshakeTimeout(c.initiator),
+		Door: c.door, Tap: frameTap{&c.taps},
 	})
 }
 
@@ -141,7 +141,7 @@ func (c *Conn) enter(u startup.Use, d *wait.Deadline) (engine, error) {
 		}
 		select {
 		case <-e.Over:
-		case <-c.closed.Done():
+		case <-c.startup.Closed().Done():
 		case <-d.Done():
 			return nil, os.ErrDeadlineExceeded
 		}
@@ -214,7 +214,7 @@ func (c *Conn) awaitSniff(ctx context.Context) error {
 	}
 	select {
 	case <-over:
-	case <-c.closed.Done():
+	case <-c.startup.Closed().Done():
 		err = net.ErrClosed
 	case <-ctx.Done():
 		err = ctx.Err()

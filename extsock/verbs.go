@@ -59,8 +59,16 @@ type verbs struct {
 	recvCQ      *CompletionQueue
 
 	regionsMu locks.Mutex[locks.Regions]
-	// the registered memory; nil once closed
+	// the registered memory; nil until there is some
 	regions map[ddp.STag]*ddp.Region // +checklocks:regionsMu
+	// deregisterAll has been called
+	deregistered bool // +checklocks:regionsMu
+}
+
+// resources are what a connection makes for itself if its Config does not name it.
+type resources struct {
+	domain         ddp.Domain
+	sendCQ, recvCQ CompletionQueue
 }
 
 func (c *Conn) endpoint() *verbs {
@@ -68,22 +76,23 @@ func (c *Conn) endpoint() *verbs {
 	c.verbsOnce.Do(func() {
 		cfg := c.cfg
 		v.stream = conn.NewNumber()
-		v.domain = cfg.Domain
+		own := new(resources)
+		v.domain, v.sendCQ, v.recvCQ = cfg.Domain, cfg.SendCQ, cfg.RecvCQ
 		if v.domain == nil {
-			v.domain = new(ddp.Domain)
+			v.domain = &own.domain
 		}
-		v.sendCQ, v.recvCQ = cfg.SendCQ, cfg.RecvCQ
 		if v.sendCQ == nil {
-			v.sendCQ = NewCompletionQueue(cfg.sendDepth())
+			v.sendCQ = &own.sendCQ
+			v.sendCQ.done.Init(cfg.sendDepth())
 		}
 		if v.recvCQ == nil {
-			v.recvCQ = NewCompletionQueue(cfg.recvCQDepth())
+			v.recvCQ = &own.recvCQ
+			v.recvCQ.done.Init(cfg.recvCQDepth())
 		}
 		v.qp = rdmap.NewQP(rdmap.Config{
 			SendDepth: cfg.sendDepth(), RecvDepth: cfg.recvDepth(), IRD: depth(cfg.IRD), ORD: depth(cfg.ORD),
-			SendCQ: v.sendCQ.done, RecvCQ: v.recvCQ.done, SRQ: cfg.SRQ, Domain: v.domain, QPNum: v.stream, Extensions: cfg.Extensions,
+			SendCQ: &v.sendCQ.done, RecvCQ: &v.recvCQ.done, SRQ: cfg.SRQ, Domain: v.domain, QPNum: v.stream, Extensions: cfg.Extensions,
 		})
-		v.regions = make(map[ddp.STag]*ddp.Region) // +checklocksignore: made is not set, so nobody else looks
 		v.made.Store(true)
 		if c.startup.IsGivenUp() { // Close came first, and found no verbs to abandon
 			c.abandonVerbs()
@@ -157,8 +166,11 @@ func (c *Conn) Register(b []byte, access ddp.Access) (Region, error) {
 func (v *verbs) enlist(r *ddp.Region) bool {
 	v.regionsMu.Lock()
 	defer v.regionsMu.Unlock()
-	if v.regions == nil {
+	if v.deregistered {
 		return false
+	}
+	if v.regions == nil {
+		v.regions = make(map[ddp.STag]*ddp.Region)
 	}
 	v.regions[r.STag()] = r
 	return true
@@ -192,7 +204,7 @@ func (v *verbs) forget(r *ddp.Region) {
 func (v *verbs) deregisterAll() {
 	v.regionsMu.Lock()
 	regions := v.regions
-	v.regions = nil
+	v.regions, v.deregistered = nil, true
 	v.regionsMu.Unlock()
 	for _, r := range regions {
 		r.Deregister()

@@ -113,12 +113,19 @@ type CompletionQueue struct {
 
 // NewCompletionQueue returns a queue with room for depth Completions, at least 1.
 func NewCompletionQueue(depth int) *CompletionQueue {
-	c := &CompletionQueue{depth: max(depth, 1)}
+	c := new(CompletionQueue)
+	c.Init(depth)
+	return c
+}
+
+// Init makes c what NewCompletionQueue returns. It is for an owner that has the queue in its own
+// memory, and must be called before the other methods.
+func (c *CompletionQueue) Init(depth int) {
+	c.depth = max(depth, 1)
 	if c.depth == 1 {
 		c.slot = new(slot)
 	}
 	c.free.Store(int64(c.depth))
-	return c
 }
 
 // Len returns the number of Completions in the queue.

@@ -45,38 +45,36 @@ type sysConn interface {
 // net.Conn.
 type socket struct {
 	// Fields used by every read and write come first.
-	raw      syscall.RawConn // of conn
-	readFunc func(fd uintptr) bool
+	raw      syscall.RawConn       // of conn
+	readFunc func(fd uintptr) bool // tryRead as RawConn calls it: made once, because making it allocates
 
 	// Only the reader uses these. There is one reader at a time.
 	off          uint64     // bytes that ReadSegment has read
 	lender       toe.Lender // for tryRead, during ReadSegment
 	poll         busyPoll
-	readN        int    // from tryRead
-	readErr      error  // from tryRead
-	short        bool   // the last read returned few bytes
-	late         bool   // the last ReadSegment that looked found nothing, and waited
-	looked       bool   // this ReadSegment has looked
-	polls        bool   // this ReadSegment is a PollSegment, which does not wait
-	quiet        bool   // reads do not concern the program: see SetQuiet
-	hidden       bool   // a quiet read that had waited was hidden since the scheduler last learned of one
-	pendingCount uint32 // from countPending
-	pendingErr   error  // from countPending
+	readN        int              // from tryRead
+	readErr      error            // from tryRead
+	short        bool             // the last read returned few bytes
+	late         bool             // the last ReadSegment that looked found nothing, and waited
+	looked       bool             // this ReadSegment has looked
+	polls        bool             // this ReadSegment is a PollSegment, which does not wait
+	quiet        bool             // reads do not concern the program: see SetQuiet
+	hidden       bool             // a quiet read that had waited was hidden since the scheduler last learned of one
+	pendingCount uint32           // from countPending
+	pendingErr   error            // from countPending
+	pendingFunc  func(fd uintptr) // countPending, made by the first Pending
 
 	conn sysConn
 
-	// These and readFunc are the methods that RawConn calls. They are made into functions once, so
-	// that passing them costs no allocation.
-	roomFunc              func(fd uintptr) bool
-	pendingFunc, emssFunc func(fd uintptr)
-
 	// Only the writer uses these. There is one writer at a time.
-	room    [1]unix.PollFd // for pollRoom
-	roomErr error          // from pollRoom
-	bounded bool           // boundLocal has looked at the send buffer
+	roomFunc func(fd uintptr) bool // pollRoom as RawConn calls it; made by the first wait for room
+	room     [1]unix.PollFd        // for pollRoom
+	roomErr  error                 // from pollRoom
+	bounded  bool                  // boundLocal has looked at the send buffer
 
 	hasEMSS   bool // the kernel knows the EMSS, because the protocol is TCP
 	emss      atomic.Int32
+	emssFunc  func(fd uintptr) // askEMSS
 	emssCalls atomic.Uint32
 
 	// long is the number of system calls under way that may move many bytes. The kernel lets one
@@ -114,10 +112,7 @@ func (s *socket) init(c sysConn) {
 	}
 	s.conn, s.raw = c, raw
 	s.readFunc = s.tryRead
-	s.roomFunc = s.pollRoom
-	s.pendingFunc = s.countPending
 	s.emssFunc = s.askEMSS
-	s.watch.controlFunc = s.controlWatch
 	s.emss.Store(toe.DefaultEMSS)
 }
 
@@ -282,6 +277,9 @@ func (s *socket) breakWith(err error) {
 // For TCP, a third of the buffer must become free. WaitWritable returns nil for a failed connection
 // too; TryWriteBatch then reports the failure.
 func (s *socket) WaitWritable() error {
+	if s.roomFunc == nil {
+		s.roomFunc = s.pollRoom
+	}
 	if err := s.raw.Write(s.roomFunc); err != nil { // the deadline or Close
 		return err
 	}
@@ -305,6 +303,9 @@ func (s *socket) pollRoom(fd uintptr) bool {
 
 // Pending asks the kernel how many bytes it has received in order (SIOCINQ).
 func (s *socket) Pending() (int, error) {
+	if s.pendingFunc == nil {
+		s.pendingFunc = s.countPending
+	}
 	if err := s.raw.Control(s.pendingFunc); err != nil {
 		return 0, err
 	}

@@ -41,7 +41,7 @@ type watch struct {
 	// no system call is needed.
 	armed atomic.Bool
 
-	controlFunc func(fd uintptr) // made once, so that passing it costs no allocation
+	controlFunc func(fd uintptr) // made by the first Watch, so that passing it costs no allocation
 }
 
 // A watchOrder says what controlFunc must do with the descriptor.
@@ -106,6 +106,9 @@ func (s *socket) Watch(g *toe.Gate) bool {
 	w.gate.Store(g)
 	if w.armed.Load() && !s.poll.marked {
 		return true
+	}
+	if w.controlFunc == nil {
+		w.controlFunc = s.controlWatch
 	}
 	// Control keeps the descriptor open during the call, even if the net.Conn below is closed.
 	w.order = arm

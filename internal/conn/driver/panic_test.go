@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/internal/conn/bytestream"
 	"github.com/rddp/rddp/internal/conn/counters"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -38,9 +39,11 @@ func TestPanicWhileABatchIsSent(t *testing.T) {
 		s := &sabotage{Stream: sa}
 		a, b, end := streamPair(s, sb)
 		synctest.Wait()
-		first := a.bytes.first
-		s.closing = func() { a.bytes.first = first } // what follows a panic
-		s.before = func() { a.bytes.first = nil }
+		s.before = func() {
+			tx := a.bytes.tx
+			s.closing = func() { a.bytes.tx = tx } // what follows a panic
+			a.bytes.tx = bytestream.Sender{}       // knows no message that could have been sent
+		}
 		a.Write(make([]byte, 8), nil)
 		if n := a.count.Load(counters.Panics); n != 1 {
 			t.Fatalf("%d panics, want 1", n)

@@ -19,8 +19,8 @@ import (
 // guards the state of both directions, and keeps copies of it for goroutines that look without a
 // lock.
 type byteStream struct {
-	rx    bytestream.Receiver    // the receive role guards it
-	first *rdmap.CompletionQueue // of depth 1, so it takes no lock
+	rx    bytestream.Receiver   // the receive role guards it
+	first rdmap.CompletionQueue // of depth 1, so it takes no lock
 
 	heard   atomic.Bool // data has come since the last Write that a burst may include
 	due     atomic.Bool // tx has output
@@ -46,7 +46,7 @@ type byteStream struct {
 	tx      bytestream.Sender // +checklocks:mu
 	request rdmap.WorkRequest // +checklocks:mu
 
-	cq       *rdmap.CompletionQueue
+	cq       rdmap.CompletionQueue
 	room     wait.Cell // the Write under way looks again
 	register func(p []byte) (*ddp.Region, error)
 	count    *counters.Counters
@@ -70,9 +70,11 @@ func newByteStream(cfg *StreamConfig, window int, count *counters.Counters, trac
 		tx.Greet()
 	}
 	s := &byteStream{
-		rx: *bytestream.NewReceiver(window), tx: *tx, cq: rdmap.NewCompletionQueue(tx.Slots()), first: rdmap.NewCompletionQueue(1),
+		rx: *bytestream.NewReceiver(window), tx: *tx,
 		register: cfg.Register, count: count, trace: trace,
 	}
+	s.first.Init(1)
+	s.cq.Init(tx.Slots())
 	s.due.Store(cfg.Greets)
 	return s
 }
@@ -159,10 +161,10 @@ func (s *byteStream) longest() int {
 // +checklocks:s.mu
 func (s *byteStream) queueLocked(id uint64) *rdmap.CompletionQueue {
 	if s.tx.IsWaiting() {
-		return s.cq
+		return &s.cq
 	}
 	s.firstID = id
-	return s.first
+	return &s.first
 }
 
 // reap passes the Completions of requests to tx. The byte stream then tries again to post what a

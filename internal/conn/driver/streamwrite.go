@@ -330,9 +330,9 @@ func (w *streamWriter) takeBack() (n int) {
 	s.tx.GiveUp()
 	firstID := s.firstID
 	for id := range s.tx.Posts() {
-		cq := s.cq
+		cq := &s.cq
 		if id == firstID {
-			cq = s.first
+			cq = &s.first
 		}
 		if !w.tx.qp.Cancel(cq, id) {
 			break // the requests before it have been given out as well

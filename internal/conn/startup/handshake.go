@@ -114,11 +114,18 @@ const (
 
 // New returns the Handshake of a connection that has just begun.
 func New(s toe.Stream, cfg Config) *Handshake {
-	h := &Handshake{stream: s, cfg: cfg}
+	h := new(Handshake)
+	h.Init(s, cfg)
+	return h
+}
+
+// Init makes h what New returns. It is for an owner that has the Handshake in its own memory, and
+// must be called before the other methods.
+func (h *Handshake) Init(s toe.Stream, cfg Config) {
+	h.stream, h.cfg = s, cfg
 	if cfg.Off {
 		h.phase.Init(Plain)
 	}
-	return h
 }
 
 // A Use is what a call does with the connection.
