@@ -45,7 +45,11 @@ const (
 
 // maxIdleOctets is how much memory in heap objects and stacks an idle connection in DDP mode may
 // take beyond a TCP connection.
-const maxIdleOctets = 32 << 10
+const maxIdleOctets = 24 << 10
+
+// maxIdleObjects is how many heap objects an idle connection in DDP mode may have beyond those of a
+// TCP connection.
+const maxIdleObjects = 64
 
 // idleOthers is the number of goroutines that do not belong to one connection: the Listener's, and
 // the two that watch sockets.
@@ -72,7 +76,11 @@ func TestIdleConnections(t *testing.T) {
 					t.Errorf("%s: %d goroutines for %d connections", end, own[i].Goroutines, k)
 				}
 				beyond := own[i].memory()/k - tcp[i].memory()/n
-				t.Logf("%s: %d octets per connection beyond TCP", end, beyond)
+				objects := own[i].Objects/k - tcp[i].Objects/n
+				t.Logf("%s: %d octets per connection beyond TCP, %d objects", end, beyond, objects)
+				if objects > maxIdleObjects {
+					t.Errorf("%s: %d objects per connection beyond TCP, want at most %d", end, objects, maxIdleObjects)
+				}
 				if beyond > most {
 					t.Errorf("%s: %d octets per connection beyond TCP, want at most %d", end, beyond, most)
 				}
@@ -120,7 +128,7 @@ func TestIdleKeepsNoMemory(t *testing.T) {
 
 // BenchmarkIdle measures 10,000 connections. The metrics are per connection, of the process that
 // dials and of the one that accepts: octets that are resident, in use by the heap, by its live
-// objects and by stacks, and goroutines, the program's included.
+// objects and by stacks, the number of these objects, and goroutines, the program's included.
 func BenchmarkIdle(b *testing.B) {
 	const n = 10_000
 	for _, kind := range []idleKind{idleTCP, idleStream, idleMessages} {
@@ -138,6 +146,7 @@ func BenchmarkIdle(b *testing.B) {
 				per(total[i].RSS, "rss")
 				per(total[i].Heap, "heap")
 				per(total[i].Live, "live")
+				per(total[i].Objects, "objects")
 				per(total[i].Stack, "stack")
 				per(total[i].Goroutines, "goroutines")
 			}
@@ -153,6 +162,7 @@ type idleFigures struct {
 	RSS         int64 // octets; 0 on a system that does not tell
 	Heap, Stack int64 // octets in use; of the heap with what lies between objects
 	Live        int64 // octets of the heap's objects
+	Objects     int64 // their number
 	Goroutines  int64
 }
 
@@ -166,6 +176,7 @@ func (f *idleFigures) add(g idleFigures, sign int64) {
 	f.Heap += sign * g.Heap
 	f.Stack += sign * g.Stack
 	f.Live += sign * g.Live
+	f.Objects += sign * g.Objects
 	f.Goroutines += sign * g.Goroutines
 }
 
@@ -442,7 +453,7 @@ func figuresNow(most int64) (f idleFigures) {
 		}
 	}
 	f = idleFigures{
-		Heap: int64(m.HeapInuse), Stack: int64(m.StackInuse), Live: int64(m.HeapAlloc),
+		Heap: int64(m.HeapInuse), Stack: int64(m.StackInuse), Live: int64(m.HeapAlloc), Objects: int64(m.HeapObjects),
 		Goroutines: int64(runtime.NumGoroutine()),
 	}
 	status, err := os.ReadFile("/proc/self/status")
