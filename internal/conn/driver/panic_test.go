@@ -31,6 +31,14 @@ func (s *sabotage) TryWriteBatch(bufs [][]byte) (int, error) {
 	return s.Stream.TryWriteBatch(bufs)
 }
 
+// setSender replaces the sender of a byte stream, and returns the one before.
+//
+// +checklocksignore: the goroutine that writes a batch has locked the byte stream
+func (s *byteStream) setSender(tx bytestream.Sender) (before bytestream.Sender) {
+	before, s.tx = s.tx, tx
+	return before
+}
+
 // TestPanicWhileABatchIsSent: a panic while the messages of a batch complete ends the connection,
 // and leaves the byte stream unlocked for the goroutines that end it.
 func TestPanicWhileABatchIsSent(t *testing.T) {
@@ -40,9 +48,8 @@ func TestPanicWhileABatchIsSent(t *testing.T) {
 		a, b, end := streamPair(s, sb)
 		synctest.Wait()
 		s.before = func() {
-			tx := a.bytes.tx
-			s.closing = func() { a.bytes.tx = tx } // what follows a panic
-			a.bytes.tx = bytestream.Sender{}       // knows no message that could have been sent
+			tx := a.bytes.setSender(bytestream.Sender{}) // knows no message that could have been sent
+			s.closing = func() { a.bytes.setSender(tx) } // what follows a panic
 		}
 		a.Write(make([]byte, 8), nil)
 		if n := a.count.Load(counters.Panics); n != 1 {
