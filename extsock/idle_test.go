@@ -52,8 +52,8 @@ const maxIdleOctets = 24 << 10
 const maxIdleObjects = 64
 
 // idleOthers is the number of goroutines that do not belong to one connection: the Listener's, and
-// the two that watch sockets.
-const idleOthers = 3
+// the three that watch sockets.
+const idleOthers = 4
 
 // TestIdleConnections: an idle connection in DDP mode has one goroutine besides the program's that
 // waits in Read, and little memory.

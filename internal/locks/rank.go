@@ -78,6 +78,7 @@ var order = [...]any{
 	Flow{},         // usertcp, flow.mu: what the tap knows of a connection
 	Packets{},      // usertcp, packets.mu: the packets on a link in memory
 	Watch{},        // toe/kernel, watch.mu: the watch of one socket
+	Unarmed{},      // toe/kernel, unarmed.mu: the watches that the kernel does not know of yet
 	Watcher{},      // toe/kernel, watching.mu: the sockets of the process that are watched
 	VerbsBackend{}, // verbs, Backend.mu: the device, while it is opened
 	VerbsWait{},    // verbs, QP.poll: the one Wait that is under way
@@ -159,6 +160,7 @@ type (
 	Flow            struct{}
 	Packets         struct{}
 	Watch           struct{}
+	Unarmed         struct{}
 	Watcher         struct{}
 	VerbsBackend    struct{}
 	VerbsWait       struct{}

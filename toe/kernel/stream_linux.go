@@ -153,8 +153,7 @@ func (s *socket) tryRead(fd uintptr) bool {
 		case 0, unix.EINTR:
 		case unix.EAGAIN: // as expected, so it was not worth borrowing a buffer
 			s.looked = true
-			s.lender.TakeBack()
-			return s.polls
+			return s.waits()
 		default: // Linux has reported the error now, and the next call would see an end of stream
 			s.readErr = s.opError("read", os.NewSyscallError("read", errno))
 			return true
@@ -170,8 +169,7 @@ func (s *socket) tryRead(fd uintptr) bool {
 			continue
 		case errno == unix.EAGAIN:
 			s.late, s.looked = true, true
-			s.lender.TakeBack()
-			return s.polls
+			return s.waits()
 		case errno != 0:
 			s.readErr = s.opError("read", os.NewSyscallError("read", errno))
 		case n == 0 && len(p) > 0:
@@ -181,6 +179,15 @@ func (s *socket) tryRead(fd uintptr) bool {
 		s.readN, s.short, s.late = n, n < shortLen, s.looked
 		return true
 	}
+}
+
+// waits ends a look that has found nothing. It returns what tryRead returns.
+func (s *socket) waits() (over bool) {
+	s.lender.TakeBack()
+	if unarmed.oldest.Load() != 0 {
+		armOld()
+	}
+	return s.polls
 }
 
 // read reads once. If few bytes are expected, and no long call could make this one wait for the

@@ -42,13 +42,16 @@ type watch struct {
 	armed atomic.Bool
 
 	controlFunc func(fd uintptr) // made by the first Watch, so that passing it costs no allocation
+
+	link unarmedLink // while the kernel does not know of the watch yet
 }
 
 // A watchOrder says what controlFunc must do with the descriptor.
 type watchOrder uint8
 
 const (
-	arm watchOrder = iota
+	arm     watchOrder = iota
+	armLate            // arm what was in the list: only the reader knows of SO_RCVLOWAT, and Watch has seen to it
 	disarm
 	remove // make the kernel forget the socket
 )
@@ -104,7 +107,13 @@ func (s *socket) Watch(g *toe.Gate) bool {
 		return true
 	}
 	w.gate.Store(g)
+	crowd := w.isCrowd()
 	if w.armed.Load() && !s.poll.marked {
+		return true
+	}
+	if crowd && w.state == registered && !s.poll.marked {
+		unarmed.add(s)
+		w.watcher.keep()
 		return true
 	}
 	if w.controlFunc == nil {
@@ -133,6 +142,9 @@ func (s *socket) controlWatch(fd uintptr) {
 	switch w.order {
 	case arm:
 		s.armWatch(fd)
+	case armLate:
+		w.armed.Store(true)
+		w.errno = epollCtl(w.watcher.epfd, unix.EPOLL_CTL_MOD, fd, armedEvents, w.id)
 	case disarm:
 		epollCtl(w.watcher.epfd, unix.EPOLL_CTL_MOD, fd, disarmedEvents, w.id)
 	case remove:
@@ -167,6 +179,7 @@ func (s *socket) Unwatch() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.gate.Store(nil)
+	unarmed.remove(s)
 	if w.armed.Swap(false) && w.state == registered {
 		w.order = disarm
 		s.raw.Control(w.controlFunc) // an error means that the connection is closed
@@ -186,6 +199,7 @@ func (s *socket) endWatch() *toe.Gate {
 		unused = w.watcher.unregister(w.id)
 	}
 	w.become(closed)
+	unarmed.remove(s)
 	w.armed.Store(false)
 	g := w.gate.Swap(nil)
 	w.mu.Unlock()
@@ -219,6 +233,8 @@ type watcher struct {
 	file   *os.File // owns epfd
 	events [64]unix.EpollEvent
 
+	third   *toe.Gate    // wakes the third goroutine; see keep
+	keeps   atomic.Bool  // the third goroutine looks after the list
 	second  *toe.Gate    // wakes the second goroutine; see attend
 	blocked atomic.Bool  // the second goroutine waits for reports, in a thread of its own
 	calm    atomic.Int32 // how many times attend was called since the last report
@@ -294,7 +310,7 @@ func newWatcher() (*watcher, syscall.Errno) {
 		return nil, err.(syscall.Errno)
 	}
 	unix.SetNonblock(epfd, true) // without this NewFile would not use the netpoller
-	w := &watcher{epfd: epfd, file: os.NewFile(uintptr(epfd), "epoll"), second: toe.NewGate(toe.WatchOutside),
+	w := &watcher{epfd: epfd, file: os.NewFile(uintptr(epfd), "epoll"), second: toe.NewGate(toe.WatchOutside), third: toe.NewGate(toe.WatchOutside),
 		after: calmFirst, watches: make(map[uint64]*watch), waker: -1}
 	if err := w.file.SetReadDeadline(time.Time{}); err != nil { // the netpoller has not taken the file
 		w.file.Close()
@@ -320,6 +336,7 @@ func (w *watcher) start() {
 func (w *watcher) runAll() {
 	go w.run()
 	go w.runSecond()
+	go w.runThird()
 }
 
 // attend makes sure that a thread waits for reports. The goroutine that arms a watch may be about
@@ -446,6 +463,8 @@ func (w *watcher) end() {
 	waker := w.waker
 	watching.mu.Unlock()
 	w.second.Open()
+	w.keeps.Store(true)
+	w.third.Open()
 	if waker >= 0 {
 		unix.Write(waker, []byte{1, 0, 0, 0, 0, 0, 0, 0})
 	}

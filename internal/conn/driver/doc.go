@@ -66,6 +66,9 @@
 //     first one-sided operation beside a program that computes then takes 0.2 to 0.6 ms, and took 6
 //     to 15 ms. If all of 64 busy connections armed it, they had 0.38 to 0.56 of plain TCP's round
 //     trips instead of 0.74 to 0.89 (bbr).
+//   - Beside other connections a watch that ends soon costs no system call (package toe/kernel): the
+//     first 60 echoes of 1 KiB of each of 1,000 connections, whose Reads are not trusted yet, took
+//     14.3 to 16.7 µs of processor time at both ends, and 18.3 to 18.8 µs before that (bbr).
 //   - A Write that waits for TCP only does not call the home goroutine: an echo of 1 MiB had 0.46
 //     of plain TCP's rate with that call, and has 0.56 (one CPU, cubic).
 //   - Polling for bulk data takes 6 to 23 % of a stream's time from a peer on the same CPU (cubic).
