@@ -163,7 +163,7 @@ type answers struct {
 	socket  Socket
 	device  *Device
 	objects func() []Object
-	got     []Object
+	got     [kinds][]Object // by kind, in the order of their numbers
 	all     [][]byte
 	len     int // of all, in bytes
 }
@@ -312,17 +312,17 @@ func kindOf(c command) (k kind, ok bool) {
 }
 
 // of returns the objects of a kind, in the order of their numbers.
-func (a *answers) of(k kind) (some []Object) {
-	if a.objects != nil {
-		a.got, a.objects = a.objects(), nil
-	}
-	for _, o := range a.got {
-		if o.kind() == k {
-			some = append(some, o)
+func (a *answers) of(k kind) []Object {
+	if a.objects != nil { // once for all requests of a datagram
+		for _, o := range a.objects() {
+			a.got[o.kind()] = append(a.got[o.kind()], o)
 		}
+		for _, some := range a.got {
+			slices.SortFunc(some, func(x, y Object) int { return cmp.Compare(x.number(), y.number()) })
+		}
+		a.objects = nil
 	}
-	slices.SortFunc(some, func(x, y Object) int { return cmp.Compare(x.number(), y.number()) })
-	return some
+	return a.got[k]
 }
 
 // add adds a message with attributes.

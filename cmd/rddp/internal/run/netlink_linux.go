@@ -54,6 +54,9 @@ const (
 	lateTime = 100
 	// mostParts is the maximum number of parts of a sendmsg.
 	mostParts = 64
+	// mostStrange is how many messages of strangers a socket throws away when it is connected. A
+	// program can make more come all the time.
+	mostStrange = 1024
 	// netlinkGroups is the number of multicast groups that a program may join.
 	netlinkGroups = 32
 )
@@ -296,11 +299,12 @@ func connectOnce(fd int, port uint32) error {
 	if err := unix.Connect(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Pid: port}); err != nil {
 		return err
 	}
-	for {
+	for range mostStrange {
 		if _, _, err := unix.Recvfrom(fd, nil, unix.MSG_DONTWAIT); err != nil {
-			return nil //nolint:nilerr // nothing is left
+			break // nothing is left
 		}
 	}
+	return nil
 }
 
 // openLocked opens the supervisor's socket. A filter drops what others send to it.
@@ -395,11 +399,11 @@ func (s *supervisor) receiveFrom(t threadMemory, c *seccomp.Call, fd int) bool {
 	if s.netlink.late.Load() > 0 && c.Args[3]&unix.MSG_DONTWAIT == 0 { // more may be about to come
 		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, lateTime)
 	}
-	s.netlink.mu.Lock()
-	defer s.netlink.mu.Unlock()
 	flags := int(c.Args[3])
 	b := make([]byte, min(c.Args[2], longestAnswer))
+	s.netlink.mu.Lock() // not while the program's memory is written, which may wait for the program
 	n, _, err := unix.Recvfrom(fd, b, flags|unix.MSG_PEEK|unix.MSG_DONTWAIT)
+	s.netlink.mu.Unlock()
 	if err != nil {
 		return false
 	}
@@ -407,6 +411,8 @@ func (s *supervisor) receiveFrom(t threadMemory, c *seccomp.Call, fd int) bool {
 	if e == 0 {
 		e = writeSockaddr(t, bytesOf(&unix.RawSockaddrNetlink{Family: unix.AF_NETLINK}), c.Args[4], c.Args[5])
 	}
+	s.netlink.mu.Lock()
+	defer s.netlink.mu.Unlock()
 	// If a signal has come meanwhile, the program repeats the call.
 	if s.program.Answer(c, int64(n), e) && flags&unix.MSG_PEEK == 0 {
 		_, _, _ = unix.Recvfrom(fd, nil, unix.MSG_DONTWAIT)

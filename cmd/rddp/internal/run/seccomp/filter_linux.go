@@ -178,7 +178,8 @@ func Filter(tcp TCP) []unix.SockFilter {
 	fastOpen(3)
 
 	a.label("send message")
-	ofSocket("notify", "")
+	ofSocket("notify", "fast open 2")
+	a.label("fast open 2") // sendmsg: flags are argument 2
 	fastOpen(2)
 
 	a.label("receive from") // the address is argument 4

@@ -79,6 +79,9 @@ func pick(c Class, open map[int]bool, limit int, underWay []Dup, least int) (num
 			starts[d.Number] = 0
 		}
 	}
+	if c == Sockets { // there are none above, and a process may have a limit of 2^30
+		limit = min(limit, Preferred)
+	}
 	number = -1
 	for n := 0; n < limit && (n < Preferred || number < 0); n++ {
 		good := c.Has(n) && !open[n] && !exact[n]
