@@ -87,7 +87,6 @@ func (b *bell) tryWait(fd uintptr) bool {
 	if b.looks < drainEvery && !isHungUp(fd) {
 		return false
 	}
-	b.looks = 0
 	return b.drain(fd)
 }
 
@@ -113,6 +112,7 @@ func (b *bell) drain(fd uintptr) bool {
 		switch {
 		case e == unix.EINTR, e == 0 && n > 0:
 		case e == unix.EAGAIN:
+			b.looks = 0
 			return false
 		default: // end of file, or an error, which also ends the connection
 			b.gone()
