@@ -46,7 +46,7 @@ func (s *Sender) Append(b *Batch, snapshot bool, header []byte, payload ...[]byt
 	s.begin(b, n)
 	s.copy(b, header)
 	for _, p := range payload {
-		if len(p) >= byReference && !snapshot && !s.markers && !b.Apart {
+		if !snapshot && s.Refers(b, len(p)) {
 			s.refer(b, p)
 		} else {
 			s.copy(b, p)
@@ -54,6 +54,10 @@ func (s *Sender) Append(b *Batch, snapshot bool, header []byte, payload ...[]byt
 	}
 	s.end(b, n)
 }
+
+// Refers reports whether Append, without snapshot, makes b refer to a piece of n bytes. It copies
+// others.
+func (s *Sender) Refers(b *Batch, n int) bool { return n >= byReference && !s.markers && !b.Apart }
 
 // begin writes ULPDU_Length, and before it a Marker if one is due.
 // "the first octets sent are the special Marker 0x00000000, followed by the start of the FPDU" (RFC

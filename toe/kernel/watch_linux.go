@@ -200,6 +200,7 @@ func (s *socket) endWatch() *toe.Gate {
 	}
 	w.become(closed)
 	unarmed.remove(s)
+	lastWatched.CompareAndSwap(w, nil) // which would keep the socket in memory
 	w.armed.Store(false)
 	g := w.gate.Swap(nil)
 	w.mu.Unlock()

@@ -142,7 +142,7 @@ func (w *sender) refersTo(s *ddp.Segment) bool {
 		return false
 	}
 	n := len(s.Payload[0])
-	return n <= w.batch.Spare() && w.ddp.Keep()
+	return n <= w.batch.Spare() && w.mpa.Refers(w.batch, n) && w.ddp.Keep()
 }
 
 // settle is called as soon as TCP has taken what it takes of the batch. After that the batch refers

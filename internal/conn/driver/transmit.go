@@ -60,9 +60,8 @@ func (d *Driver) letGo() {
 func (d *Driver) drain(wait bool) (over bool) {
 	defer func() { // the recover of the way out
 		if value := recover(); value != nil {
-			err := d.end.repeated(value)
-			d.tx.drop()
-			d.Kill(err)
+			d.tx.drop() // first: repeated may panic, and a Region would stay held
+			d.Kill(d.end.repeated(value))
 			over = true
 		}
 	}()
