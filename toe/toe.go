@@ -83,8 +83,8 @@ type Stream interface {
 	// does not change bufs, ignores the write deadline and allocates nothing.
 	//
 	// Some of bufs may be registered memory, which changes at any time, and which nobody can
-	// deregister during the call. So TryWriteBatch must not wait for other calls of the program, and
-	// what it computes from a byte and the byte that it sends must come from one look at it.
+	// deregister during the call. So TryWriteBatch must not wait for other calls of the program,
+	// and what it computes from a byte and the byte that it sends must come from one look at it.
 	TryWriteBatch(bufs [][]byte) (n int, err error)
 
 	// WaitWritable waits until TryWriteBatch would take at least one byte or would fail. After a

@@ -153,7 +153,7 @@ var mpaFaults = []Fault{
 		Old: "		s.sumScratch(b)\n		s.sum = copyWithCRC", New: "		s.sum = copyWithCRC",
 		IDs: []string{"MPA-5044-4.4-12", "MPA-5044-4.4-15"}},
 	{Name: "no Markers in long payload", File: "mpa/sender.go",
-		Old: "len(p) >= byReference && !snapshot && !s.markers", New: "len(p) >= byReference && !snapshot",
+		Old: "n >= byReference && !s.markers", New: "n >= byReference",
 		IDs: []string{"MPA-5044-2-2", "MPA-5044-4.2-4", "MPA-5044-4.3-2", "MPA-5044-4.3-3", "MPA-5044-4.3-14", "MPA-5044-4.3-15"}},
 	{Name: "Markers in headers only", File: "mpa/sender.go",
 		Old: "		} else {\n			s.copy(b, p)\n",
