@@ -7,12 +7,14 @@ import (
 	"runtime"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/testkit/prototest"
 	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -321,5 +323,46 @@ func TestCloseTimeoutResets(t *testing.T) {
 		if u, err := p.next(); !errors.Is(err, syscall.ECONNRESET) {
 			t.Errorf("the peer gets %x, %v", u, err)
 		}
+	})
+}
+
+// slowAbort is a Stream whose Abort waits for the program.
+type slowAbort struct {
+	toe.Stream
+	goOn chan struct{}
+}
+
+func (s slowAbort) Abort() error {
+	<-s.goOn
+	return s.Stream.Abort()
+}
+
+// TestReadEndsBeforeAbort: a Read ends with Close, even if the Stream's Abort takes long.
+func TestReadEndsBeforeAbort(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		sa, sb := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		s := slowAbort{sa, make(chan struct{})}
+		ci, cr := switched(t, s, sb, side{}, side{})
+		read := make(chan error, 1)
+		go func() { _, err := ci.Read(make([]byte, 8)); read <- err }()
+		synctest.Wait()
+		ci.SetLinger(0) // only TCP itself has this setting
+		closed := make(chan error, 1)
+		go func() { closed <- ci.Close() }()
+		synctest.Wait()
+		select {
+		case err := <-read:
+			if !errors.Is(err, net.ErrClosed) {
+				t.Errorf("Read = %v, want %v", err, net.ErrClosed)
+			}
+		default:
+			t.Error("Read waits until Abort has returned")
+		}
+		close(s.goOn)
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+		cr.Close()
+		settle()
 	})
 }

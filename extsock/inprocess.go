@@ -153,6 +153,7 @@ func (p *inProcess) do(wr rdmap.WorkRequest, limit *wait.Deadline, canceled <-ch
 
 func (p *inProcess) close(abort bool) error {
 	if abort {
+		p.Interrupt()          // the Stream's Abort may be the program's, and take long
 		_ = p.c.stream.Abort() // tells the peer that data is lost, also below TLS
 		p.Reset(net.ErrClosed)
 		return nil
