@@ -249,9 +249,9 @@ type Config struct {
 	// no Read polls. The maximum is 1 ms, because a Read that polls does not notice its deadline or
 	// Close.
 	//
-	// The same is true for calls that wait for an answer of the peer: those of [RemoteMemory], and
-	// of the Wait methods of SendCQ. With zero they poll for up to 100 µs, one at a time, while
-	// that has ended such calls sooner than sleeping.
+	// All this is also true of calls that wait for an answer of the peer: the methods of
+	// [RemoteMemory], and Wait and WaitBatch of SendCQ. But zero means that they poll for up to 100
+	// µs, one call at a time, if polling has ended such calls sooner than sleeping.
 	PollTime time.Duration
 
 	// NoEarlyPlacement turns off early placement: over a TCP that shows bytes while others before

@@ -46,8 +46,8 @@ type Stream interface {
 	// Backends may ignore patience.
 	//
 	// A Stream that polls may have a method PollSegment with the same signature. It is ReadSegment
-	// without the wait: if nothing has come after patience, it returns 0 without an error. The
-	// callers of ReadSegment call it.
+	// without the wait: if nothing has come after patience, n is 0 and err is nil. It counts as a
+	// call of ReadSegment.
 	//
 	// A Stream may have a method SetQuiet(bool). The caller calls it between two calls of
 	// ReadSegment: with true if the data that were read concern only the peer, because they were

@@ -228,20 +228,20 @@ func (w *watch) fire() bool {
 // A watcher is an epoll instance and the goroutine that waits for it. The process has one while it
 // has watched sockets. It waits in Go's netpoller, because an epoll instance is itself a file that
 // can be polled, so it occupies no thread. A second goroutine makes sure that a thread polls the
-// netpoller: see attend.
+// netpoller: see attend. A third one arms the watches that nobody else arms: see keep.
 type watcher struct {
 	epfd   int
 	file   *os.File // owns epfd
 	events [64]unix.EpollEvent
 
-	third   *toe.Gate    // wakes the third goroutine; see keep
-	keeps   atomic.Bool  // the third goroutine looks after the list
 	second  *toe.Gate    // wakes the second goroutine; see attend
 	blocked atomic.Bool  // the second goroutine waits for reports, in a thread of its own
 	calm    atomic.Int32 // how many times attend was called since the last report
 	// After this many calls of attend without a report, the second goroutine blocks. Only that
 	// goroutine uses after.
 	after int32
+	third *toe.Gate   // wakes the third goroutine; see keep
+	keeps atomic.Bool // the third goroutine looks after the list of unarmed watches
 	ended atomic.Bool // end has been called
 
 	// watching.mu guards these.

@@ -3,14 +3,14 @@ package driver
 import "fmt"
 
 // This file decides which goroutine reads from the Stream: home (the goroutine in Receive), a Read
-// of the program, or none.
+// of the program, or none. A call that polls for its answer counts as a Read.
 //
 // Handing a message from one goroutine to another costs 20 of the 50 µs of a short round trip, so a
 // Read that waits reads from the Stream itself. Between two Reads of a program that answers
 // messages nobody reads, because calling home each time would cost as much. But the peer's RDMA
 // Reads and Writes must not wait for the program. So a goroutine that stops reading leaves
-// something behind that calls home: a watch of the Stream, which calls home when bytes come and
-// takes two system calls, or an alarm, which is a timer that costs almost nothing but is late. A
+// something behind that calls home: a watch of the Stream, which calls home when bytes come and may
+// take two system calls, or an alarm, which is a timer that costs almost nothing but is late. A
 // program whose Reads come back quickly gets the alarm, and every other program gets the watch.
 
 // A reading says which goroutine reads, and has two bits that also decide what happens next. It is
@@ -27,7 +27,7 @@ type readBy uint8
 
 const (
 	byHome    readBy = iota
-	byRead           // a Read that waits
+	byRead           // a Read that waits, or a call that polls for its answer
 	byLeaving        // home or a Read, which has stopped reading and is arming the watch
 	byNobody
 	byWatched // nobody, and the Stream's watch calls home
