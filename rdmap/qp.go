@@ -251,11 +251,12 @@ func (q *QP) receiverConfig() ddp.ReceiverConfig {
 // now returns the QP's state.
 func (q *QP) now() state { return state(q.stateNow.Load()) }
 
-// AwaitsAnswer reports whether the answer to a Read or an atomic is outstanding.
-func (q *QP) AwaitsAnswer() bool {
+// AwaitsOneAnswer reports whether the answer to one Read or atomic is outstanding, and to no other
+// one.
+func (q *QP) AwaitsOneAnswer() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.sq.outstanding > 0
+	return q.sq.outstanding == 1
 }
 
 // IsReady reports whether the QP is ready to send (RTS in the verbs model): it has been started,
