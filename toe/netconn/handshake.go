@@ -105,6 +105,15 @@ func (s *stream) TLS() *tls.ConnectionState {
 	return &state
 }
 
+// looksOnce reports whether TLS, after the handshake of c, reads each byte of a record once. TLS
+// 1.3 encrypts, and authenticates what it has encrypted. Some suites of TLS 1.2 authenticate the
+// bytes themselves and encrypt them afterwards. If a byte of registered memory changes in between,
+// the peer refuses the record.
+func looksOnce(c net.Conn) bool {
+	s, ok := c.(interface{ ConnectionState() tls.ConnectionState })
+	return ok && s.ConnectionState().Version >= tls.VersionTLS13
+}
+
 // startHandshake starts the handshake if it has not been started.
 //
 // +checklocks:s.mu
@@ -131,9 +140,11 @@ func (s *stream) shake() {
 	default:
 		err = fmt.Errorf("netconn: handshake: %w", err)
 	}
+	oneLook := looksOnce(s.conn)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.changed.Broadcast()
+	s.oneLook = oneLook
 	if err != nil {
 		handshakeNext.Become(&s.handshake, shakeFailed)
 		s.shakeErr, s.err = err, err

@@ -77,6 +77,7 @@ type stream struct {
 	emss     int    // in bytes
 	buffered bool   // every write goes through the send buffer
 	in       reader // reads from conn; its closed is set with mu held
+	oneLook  bool   // TLS reads each byte of a record once; set before handshake is shaken
 	feedFunc func() // feed, made a function once so that starting it costs no allocation
 
 	mu            locks.Mutex[locks.Buffered]
@@ -135,7 +136,7 @@ func newStream(c net.Conn, buffered bool) *stream {
 		s.wire, w.above = w, s
 		s.can.Watch = w.Capabilities().Watch
 		if t, ok := c.(*tls.Conn); ok && t.ConnectionState().HandshakeComplete {
-			s.handshake = shaken
+			s.handshake, s.oneLook = shaken, looksOnce(c)
 		}
 	}
 	return s

@@ -62,6 +62,12 @@ func unixPair(t *testing.T) (a, b net.Conn) {
 // tlsOver makes both sides of a TLS connection over x and y, before their handshake.
 func tlsOver(t *testing.T, x, y net.Conn) (a, b *tls.Conn) {
 	t.Helper()
+	return tlsOverWith(t, x, y, &tls.Config{})
+}
+
+// tlsOverWith is tlsOver with the client's cfg.
+func tlsOverWith(t *testing.T, x, y net.Conn, cfg *tls.Config) (a, b *tls.Conn) {
+	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +87,9 @@ func tlsOver(t *testing.T, x, y net.Conn) (a, b *tls.Conn) {
 	}
 	roots := x509.NewCertPool()
 	roots.AddCert(leaf)
-	return tls.Client(x, &tls.Config{RootCAs: roots, ServerName: "toe"}),
+	cfg = cfg.Clone()
+	cfg.RootCAs, cfg.ServerName = roots, "toe"
+	return tls.Client(x, cfg),
 		tls.Server(y, &tls.Config{
 			Certificates:           []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
 			SessionTicketsDisabled: true, // over a net.Pipe, the server would wait until the client reads

@@ -30,7 +30,7 @@ func (s *stream) mayAbsorb() bool {
 //
 // +checklocks:s.mu
 func (s *stream) seal(bufs [][]byte, wait bool) (n int, err error) {
-	g := gatherer{bufs: bufs}
+	g := gatherer{bufs: bufs, copies: !s.oneLook}
 	defer g.end()
 	for {
 		if err := s.writeErr(wait); err != nil {
@@ -59,9 +59,11 @@ func (s *stream) seal(bufs [][]byte, wait bool) (n int, err error) {
 	}
 }
 
-// A gatherer cuts a batch into pieces of the length of a record. It copies short slices together.
+// A gatherer cuts a batch into pieces of the length of a record. It copies short slices together,
+// and all slices if copies is set.
 type gatherer struct {
 	bufs    [][]byte // does not change
+	copies  bool     // does not change
 	first   int      // index in bufs of the next slice
 	used    int      // bytes of bufs[first] that have been returned
 	scratch *[chunkSize]byte
@@ -72,7 +74,7 @@ func (g *gatherer) next() []byte {
 	n := 0
 	for g.first < len(g.bufs) && n < chunkSize {
 		b := g.bufs[g.first][g.used:]
-		if n == 0 && len(b) >= chunkSize {
+		if n == 0 && len(b) >= chunkSize && !g.copies {
 			g.used += chunkSize
 			return b[:chunkSize]
 		}

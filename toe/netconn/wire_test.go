@@ -2,6 +2,7 @@ package netconn_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
+	"unsafe"
 
 	"golang.org/x/net/nettest"
 
@@ -223,4 +225,52 @@ func TestWireAllocations(t *testing.T) {
 		t.Errorf("%v allocations, and TLS alone makes %v", got, want)
 	}
 	prototest.Wait(t, "an idle stream", func() bool { return netconn.Idle(a) })
+}
+
+// seen is a *tls.Conn that shows where the bytes of the last Write began.
+type seen struct {
+	*tls.Conn
+	at *byte
+}
+
+func (s *seen) Write(p []byte) (int, error) {
+	s.at = &p[0]
+	return s.Conn.Write(p)
+}
+
+// TestWireLooksOnce checks that TLS gets a copy of a batch unless it reads each byte once. The
+// batch may be registered memory, which changes at any time, and a suite that authenticates a byte
+// before it encrypts it would send a record that the peer refuses.
+func TestWireLooksOnce(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		cfg   tls.Config
+		looks bool // once
+	}{
+		{"TLS 1.3", tls.Config{}, true},
+		{"TLS 1.2 with CBC", tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA}}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x, y := wires(t)
+			client, server := tlsOverWith(t, x, y, &c.cfg)
+			go server.Handshake()
+			conn := &seen{Conn: client}
+			a := netconn.New(conn)
+			t.Cleanup(func() {
+				a.Abort()
+				server.Close()
+			})
+			if err := a.(interface{ Handshake(context.Context) error }).Handshake(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			batch := make([]byte, 64<<10)
+			if _, err := a.TryWriteBatch([][]byte{batch}); err != nil {
+				t.Fatal(err)
+			}
+			begin, at := uintptr(unsafe.Pointer(&batch[0])), uintptr(unsafe.Pointer(conn.at))
+			if inside := at >= begin && at < begin+uintptr(len(batch)); inside != c.looks {
+				t.Errorf("TLS reads the batch itself: %t, want %t", inside, c.looks)
+			}
+		})
+	}
 }
