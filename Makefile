@@ -72,7 +72,7 @@ TIMING = ^($$(sed -n 's/^func \(Test[^(]*\).*/\1/p' $$(find . -name '*_timing_te
 
 GATE   = format vet lint locks cross race norace lists
 PARTS  = wild-race wild-norace wild-timing foreignquick interop verbsquick commands demo
-VERBS  = TestDevinfo|TestProgramPairs|TestConnectedPairs|TestDatagramPairs|TestFabric|TestRSockets|TestPyverbs|TestTCPPrograms|TestTCPConnections|TestTCPPairs|TestTCPListeners|TestTCPBetweenHosts
+VERBS  = ^($$(sed -n 's/^func \(Test[^(]*\).*/\1/p' $$(grep -l '^//go:build verbs' cmd/rddp/internal/run/*_test.go) | paste -sd'|' -))\$$
 TAGS   = interop,tshark,models,conformance,mutations,soak,foreign,verbs,commands
 
 # qemu-user knows no TCP_INFO and no SO_BUF_LOCK, and runs no binary of its machine that a test starts in another namespace. -short
@@ -234,11 +234,11 @@ interop: build bin/tier
 
 # Unchanged programs find the device of rddp run.
 verbs: verbs-programs
-	$(GO) test -count=1 -v -tags=verbs -timeout=15m -run='$(VERBS)' ./cmd/rddp/internal/run
+	$(GO) test -count=1 -v -tags=verbs -timeout=15m -run="$(VERBS)" ./cmd/rddp/internal/run
 
 # The same as a step of a tier: without the tables, and a test that fails runs again.
 verbsquick: verbs-programs bin/tier
-	$(TIER) test -retries=2 -- -count=1 -tags=verbs -timeout=10m -run='$(VERBS)' ./cmd/rddp/internal/run
+	$(TIER) test -retries=2 -- -count=1 -tags=verbs -timeout=10m -run="$(VERBS)" ./cmd/rddp/internal/run
 
 verbs-programs:
 	@./.ci/install ibverbs-utils ibverbs-providers rdmacm-utils perftest python3-pyverbs rdma-core ucx-utils libfabric-bin gcc libc6-dev iperf3 curl wget netcat-openbsd python3 \
