@@ -136,7 +136,9 @@ func (d *door) serve(ctx context.Context, c net.Conn, k *closer) error {
 		return err
 	}
 	defer d.v.conns.leave(k)
-	e, err := openedEnd(c, d.h, false)
+	// Dial of an extended socket waits for this process. If this end made its ring now, the next
+	// connection would be opened while the ring's pages are made.
+	e, err := openedEnd(c, d.h, false, false)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,8 @@ import (
 type end struct {
 	net.Conn               // plain TCP, or the extended socket
 	ddp      *extsock.Conn // nil over plain TCP
-	ring     []byte        // the data; successive operations use successive places
+	ring     []byte        // the data; successive operations use successive places; see makeRing
+	ringLen  int           // its length
 	peer     rdmap.Handle  // the peer's ring, over verbs
 	depth    int           // capacity of the send queue
 	reads    bool          // use reads the data
@@ -37,7 +38,7 @@ type end struct {
 // takes over the connection, newEnd passes it to k.
 func newEnd(ctx context.Context, c net.Conn, h *hello, initiator bool, k *closer) (*end, error) {
 	if h.Transport == overTCP {
-		return openedEnd(c, h, initiator)
+		return openedEnd(c, h, initiator, true)
 	}
 	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
 	defer cancel()
@@ -46,13 +47,16 @@ func newEnd(ctx context.Context, c net.Conn, h *hello, initiator bool, k *closer
 	if err := x.EnableDDP(ctx, nil); err != nil {
 		return nil, err
 	}
-	return openedEnd(x, h, initiator)
+	return openedEnd(x, h, initiator, true)
 }
 
-// openedEnd makes an end of a connection that is already in the mode that h specifies.
-func openedEnd(c net.Conn, h *hello, initiator bool) (*end, error) {
-	e := &end{Conn: c, ring: make([]byte, h.Ring), depth: h.Depth, reads: h.ReadData, timeout: h.Timeout}
-	touch(e.ring)
+// openedEnd makes an end of a connection that is already in the mode that h specifies. If ringed is
+// not set, the end makes its ring for its first run, unless the peer needs access to the ring.
+func openedEnd(c net.Conn, h *hello, initiator, ringed bool) (*end, error) {
+	e := &end{Conn: c, ringLen: h.Ring, depth: h.Depth, reads: h.ReadData, timeout: h.Timeout}
+	if ringed || h.Transport == overVerbs {
+		e.makeRing()
+	}
 	if h.Transport == overTCP {
 		return e, nil
 	}
@@ -76,6 +80,14 @@ func (h *hello) config() *extsock.Config {
 		cfg.Messages, cfg.RecvSize = true, max(h.RecvSize, headLen)
 	}
 	return cfg
+}
+
+// makeRing makes the ring, if there is none.
+func (e *end) makeRing() {
+	if e.ring == nil {
+		e.ring = make([]byte, e.ringLen)
+		touch(e.ring)
+	}
 }
 
 // touch makes the kernel allocate the pages of p now.
@@ -116,7 +128,7 @@ func (e *end) exchange(first bool) error {
 
 // check returns an error if this end cannot take part in the run.
 func (e *end) check(h head) error {
-	if h.size > len(e.ring) || h.depth > e.depth || h.kind.posts() && e.peer.Len == 0 || h.kind == kindAtomic && h.size != atomicSize {
+	if h.size > e.ringLen || h.depth > e.depth || h.kind.posts() && e.peer.Len == 0 || h.kind == kindAtomic && h.size != atomicSize {
 		return fmt.Errorf("%w: %+v", ErrProtocol, h)
 	}
 	return nil

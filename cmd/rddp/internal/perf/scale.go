@@ -204,7 +204,7 @@ func (m *meter) gather(ctx context.Context, l lane) (c *crowd, err error) {
 		if err := tune(conn, h.Congestion, h.Buffer); err != nil {
 			return c, err
 		}
-		e, err := openedEnd(conn, h, true)
+		e, err := openedEnd(conn, h, true, true)
 		if err != nil {
 			return c, err
 		}

@@ -152,7 +152,7 @@ func TestDoorShuts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, err := openedEnd(conn, &h, true)
+		e, err := openedEnd(conn, &h, true, true)
 		if err == nil {
 			err = e.start(t.Context(), head{kind: kindEcho, depth: 1, count: 1, size: 1}, true)
 		}

@@ -413,6 +413,7 @@ func (e *end) serve(ctx context.Context, reverse bool) error {
 		if err := e.check(h); err != nil {
 			return err
 		}
+		e.makeRing()
 		if err := e.run(ctx, h, reverse); err != nil {
 			return err
 		}
