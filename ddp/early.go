@@ -176,22 +176,6 @@ func (r *Receiver) isEarly(msn uint32) bool {
 	return false
 }
 
-// placeEarly processes the segments placed early whose turn has come: those below stream offset
-// end.
-func (r *Receiver) placeEarly(end uint64) {
-	if len(r.early) == 0 {
-		return
-	}
-	n := 0
-	for ; n < len(r.early) && r.early[n].off < end; n++ {
-		e := &r.early[n]
-		r.earlySpans.remove(e.span)
-		r.place(&segment{off: e.off, header: e.header[:headerLen(e.header[:])], length: e.length})
-	}
-	r.early = slices.Delete(r.early, 0, n)
-	r.SavedCopies += uint64(n)
-}
-
 // putAround copies payload to mem, the part of r's memory whose span is at. It leaves out bytes
 // that later segments of the stream have already written: the last segment counts, as it would if
 // all had arrived in order.

@@ -3,7 +3,6 @@ package ddp
 import (
 	"fmt"
 
-	"github.com/rddp/rddp/ddp/internal/place"
 	"github.com/rddp/rddp/internal/locks"
 )
 
@@ -50,20 +49,6 @@ func (b *buffer) room() uint64 { return uint64(len(b.head)) + uint64(len(b.b)) }
 
 // filled returns the part of b.b that a message of n bytes has written.
 func (b *buffer) filled(n uint32) []byte { return b.b[:max(int(n)-len(b.head), 0)] }
-
-// put copies payload to offset off of the buffer. The caller has checked that the payload fits.
-func (b *buffer) put(off uint64, payload []byte) {
-	if head := uint64(len(b.head)); off < head {
-		payload = payload[copy(b.head[off:], payload):]
-		off = 0
-	} else {
-		off -= head
-	}
-	// The payload may lie in b already: see Receiver.Bind.
-	if to := b.b[off:]; len(payload) > 0 && &to[0] != &payload[0] {
-		place.Copy(to, payload)
-	}
-}
 
 // NewQueue returns a Queue that holds at most depth buffers. If size is 0, the Queue is empty, and
 // Post gives it buffers. Otherwise it begins with depth buffers of its own, of size bytes each,

@@ -3,6 +3,7 @@ package ddp
 import (
 	"bytes"
 	"fmt"
+	"slices"
 )
 
 // A ReceiverConfig describes what an inbound stream may reach.
@@ -330,4 +331,20 @@ func (d *deliveries) push(off uint64) *delivery {
 	v := &d.list[len(d.list)-1]
 	v.off, v.inMessage = off, false
 	return v
+}
+
+// placeEarly processes the segments placed early whose turn has come: those below stream offset
+// end.
+func (r *Receiver) placeEarly(end uint64) {
+	if len(r.early) == 0 {
+		return
+	}
+	n := 0
+	for ; n < len(r.early) && r.early[n].off < end; n++ {
+		e := &r.early[n]
+		r.earlySpans.remove(e.span)
+		r.place(&segment{off: e.off, header: e.header[:headerLen(e.header[:])], length: e.length})
+	}
+	r.early = slices.Delete(r.early, 0, n)
+	r.SavedCopies += uint64(n)
 }

@@ -3,6 +3,7 @@ package extsock
 import (
 	"context"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -180,6 +181,47 @@ func (c *Conn) Write(p []byte) (int, error) {
 		return 0, c.opError("write", err)
 	}
 	return e.write(p)
+}
+
+// enter begins a call that uses the connection. It starts startup if no call has done so, waits
+// until startup is over, and returns the engine of the connection. In TCP mode startup counts the
+// call until startup.Leave.
+func (c *Conn) enter(u startup.Use, d *wait.Deadline) (engine, error) {
+	for {
+		e, err := c.startup.Enter(u)
+		switch {
+		case err != nil:
+			return nil, err
+		case e.DDP:
+			return c.ddp, nil
+		case e.Over == nil:
+			return tcpMode{here{c}}, nil
+		}
+		if e.Begun {
+			c.background.Go(c.live) // HandshakeTimeout bounds startup, not this call's deadline
+		}
+		select {
+		case <-e.Over:
+		case <-c.startup.Closed().Done():
+		case <-d.Done():
+			return nil, os.ErrDeadlineExceeded
+		}
+	}
+}
+
+// readError and writeError turn an error of an engine in DDP mode into the error that Conn returns.
+func (c *Conn) readError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return c.opError("read", c.afterReset(err, false))
+}
+
+func (c *Conn) writeError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return c.opError("write", c.afterReset(err, true))
 }
 
 func (c *Conn) isClosed() bool { return c.startup.Closed().IsSet() }

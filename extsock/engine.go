@@ -92,21 +92,6 @@ func (c *Conn) inDDPMode() bool {
 // isByteStream reports whether Read and Write of a connection in DDP mode are a byte stream.
 func (c *Conn) isByteStream() bool { return c.engine().IsByteStream() }
 
-// readError and writeError turn an error of an engine in DDP mode into the error that Conn returns.
-func (c *Conn) readError(err error) error {
-	if err == nil {
-		return nil
-	}
-	return c.opError("read", c.afterReset(err, false))
-}
-
-func (c *Conn) writeError(err error) error {
-	if err == nil {
-		return nil
-	}
-	return c.opError("write", c.afterReset(err, true))
-}
-
 // sends reports whether op would use one of the receive buffers of a byte stream's peer.
 func sends(op rdmap.WorkOp) bool {
 	return op == rdmap.WorkSend || op == rdmap.WorkSendInvalidate || op == rdmap.WorkImmediate

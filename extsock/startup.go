@@ -60,7 +60,8 @@ func (c *Conn) initStartup() {
 // A frameTap shows startup frames to the Taps of a connection.
 type frameTap struct{ taps *observe.Taps }
 
-func (t frameTap) Sent(frame []byte)                 { t.taps.Frame(frame, true, true) }
+func (t frameTap) Sent(frame []byte) { t.taps.Frame(frame, true, true) }
+
 func (t frameTap) Received(frame []byte, whole bool) { t.taps.Frame(frame, false, whole) }
 
 // fellBack returns why the connection is plain TCP although Config.Startup preferred DDP mode. It
@@ -120,32 +121,6 @@ func untilDone(ctx context.Context, f func(*wait.Deadline) error) error {
 		err = ctx.Err()
 	}
 	return err
-}
-
-// enter begins a call that uses the connection. It starts startup if no call has done so, waits
-// until startup is over, and returns the engine of the connection. In TCP mode startup counts the
-// call until startup.Leave.
-func (c *Conn) enter(u startup.Use, d *wait.Deadline) (engine, error) {
-	for {
-		e, err := c.startup.Enter(u)
-		switch {
-		case err != nil:
-			return nil, err
-		case e.DDP:
-			return c.ddp, nil
-		case e.Over == nil:
-			return tcpMode{here{c}}, nil
-		}
-		if e.Begun {
-			c.background.Go(c.live) // HandshakeTimeout bounds startup, not this call's deadline
-		}
-		select {
-		case <-e.Over:
-		case <-c.startup.Closed().Done():
-		case <-d.Done():
-			return nil, os.ErrDeadlineExceeded
-		}
-	}
 }
 
 // live runs startup, and then receives if the connection is in DDP mode. One goroutine for both

@@ -80,18 +80,6 @@ func (e *early) remember(s span) bool {
 	return true
 }
 
-// shownAt returns the span of the FPDU at off, if that FPDU has been shown.
-func (e *early) shownAt(off uint64) (s span, ok bool) {
-	if len(e.shown) == 0 {
-		return span{}, false
-	}
-	i, ok := e.search(off)
-	if !ok {
-		return span{}, false
-	}
-	return e.shown[i], true
-}
-
 // startsBefore returns where the first shown FPDU begins, if that is below end.
 func (e *early) startsBefore(end uint64) (start uint64, ok bool) {
 	if len(e.shown) == 0 || e.shown[0].start >= end {
@@ -118,4 +106,36 @@ func (e *early) search(off uint64) (i int, ok bool) {
 		}
 		return 0
 	})
+}
+
+// contradicts reports whether the FPDU at s, the front of buf[r:w], is valid but is not the one
+// that was shown early. A peer sends the same bytes each time, so one of the two FPDUs is not the
+// peer's, and the direction must end before anything is delivered.
+//
+// If the bytes in order are not a valid FPDU, they are a damaged copy of the FPDU that was shown,
+// and the Receiver skips them: "any TCP segments that duplicate data already received and processed
+// [...] do not overwrite already received and processed FPDUs" (RFC 5044 §A.3). A longer FPDU that
+// has not arrived completely also counts as not valid: the bytes after s will then not be FPDUs.
+func (r *Receiver) contradicts(s span) bool {
+	b := r.buf[r.r:r.w]
+	f, _ := parseFPDU(b, r.off, r.markers)
+	if n := s.size(); f.size == n && getCRC(b[n-crcLen:]) == s.sum {
+		return false
+	}
+	return f.size <= len(b) && r.verify(f, b[:f.size]) == nil
+}
+
+// nextEarly advances to the next FPDU of the early run, if there is one.
+func (r *Receiver) nextEarly() bool {
+	run, off, ok := r.early.next()
+	if !ok {
+		return false
+	}
+	f, ok := parseFPDU(run, off, true)
+	if !ok || len(run) < f.size || r.verify(f, run[:f.size]) != nil || !r.early.remember(f.span(run)) {
+		r.early.drop()
+		return false
+	}
+	r.ulpdu = ULPDU{Off: off, Size: f.size, Data: f.ulpdu(run[:f.size], true), Early: true}
+	return true
 }

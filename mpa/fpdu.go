@@ -1,7 +1,5 @@
 package mpa
 
-import "encoding/binary"
-
 const (
 	// minMULPDU and MaxULPDU are the bounds of the MULPDU in bytes. No ULPDU that is sent may be
 	// longer than MaxULPDU.
@@ -50,37 +48,6 @@ type fpdu struct {
 	lead int    // bytes of that Marker, 0 or markerSize; ULPDU_Length follows
 	n    int    // ULPDU_Length
 	size int    // bytes in the stream, Markers included
-}
-
-// parseFPDU reads the length of the FPDU that begins with b[0], at stream offset off. ok is false
-// if b is too short to contain the length.
-func parseFPDU(b []byte, off uint64, markers bool) (f fpdu, ok bool) {
-	f.off = off
-	if markers && toMarker(off) == 0 {
-		f.lead = markerSize
-	}
-	if len(b) < f.lead+lengthLen {
-		return f, false
-	}
-	f.n = int(binary.BigEndian.Uint16(b[f.lead:]))
-	f.size = fpduLen(f.n)
-	if markers {
-		f.size += markerSize * markersIn(off, f.size)
-	}
-	return f, true
-}
-
-// ulpdu returns the ULPDU of the FPDU b. The result aliases b. If there are Markers, ulpdu removes
-// them in place; b is then no longer a valid FPDU.
-func (f fpdu) ulpdu(b []byte, markers bool) []byte {
-	if markers {
-		f.squeeze(b)
-	}
-	// "MPA Receivers MUST pass the ULPDU data and the ULPDU Length to DDP and not the Markers,
-	// headers, and CRC." (RFC 5044 §4.3)
-	begin := f.lead + lengthLen
-	end := begin + f.n
-	return b[begin:end:end]
 }
 
 // span returns the place of the FPDU, whose bytes b begins with, and its CRC.

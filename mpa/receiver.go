@@ -1,6 +1,7 @@
 package mpa
 
 import (
+	"encoding/binary"
 	"fmt"
 	"io"
 )
@@ -221,38 +222,6 @@ func (r *Receiver) stepOver() bool {
 	}
 }
 
-// contradicts reports whether the FPDU at s, the front of buf[r:w], is valid but is not the one
-// that was shown early. A peer sends the same bytes each time, so one of the two FPDUs is not the
-// peer's, and the direction must end before anything is delivered.
-//
-// If the bytes in order are not a valid FPDU, they are a damaged copy of the FPDU that was shown,
-// and the Receiver skips them: "any TCP segments that duplicate data already received and processed
-// [...] do not overwrite already received and processed FPDUs" (RFC 5044 §A.3). A longer FPDU that
-// has not arrived completely also counts as not valid: the bytes after s will then not be FPDUs.
-func (r *Receiver) contradicts(s span) bool {
-	b := r.buf[r.r:r.w]
-	f, _ := parseFPDU(b, r.off, r.markers)
-	if n := s.size(); f.size == n && getCRC(b[n-crcLen:]) == s.sum {
-		return false
-	}
-	return f.size <= len(b) && r.verify(f, b[:f.size]) == nil
-}
-
-// nextEarly advances to the next FPDU of the early run, if there is one.
-func (r *Receiver) nextEarly() bool {
-	run, off, ok := r.early.next()
-	if !ok {
-		return false
-	}
-	f, ok := parseFPDU(run, off, true)
-	if !ok || len(run) < f.size || r.verify(f, run[:f.size]) != nil || !r.early.remember(f.span(run)) {
-		r.early.drop()
-		return false
-	}
-	r.ulpdu = ULPDU{Off: off, Size: f.size, Data: f.ulpdu(run[:f.size], true), Early: true}
-	return true
-}
-
 // verify checks the CRC of the FPDU b, then its Markers.
 func (r *Receiver) verify(f fpdu, b []byte) *Error {
 	if r.crc {
@@ -338,4 +307,47 @@ func (r *Receiver) EOF() error {
 	e.Reason = fmt.Sprintf("between FPDUs, at stream offset %d", r.off)
 	e.Err, e.Graceful = io.EOF, true
 	return e
+}
+
+// parseFPDU reads the length of the FPDU that begins with b[0], at stream offset off. ok is false
+// if b is too short to contain the length.
+func parseFPDU(b []byte, off uint64, markers bool) (f fpdu, ok bool) {
+	f.off = off
+	if markers && toMarker(off) == 0 {
+		f.lead = markerSize
+	}
+	if len(b) < f.lead+lengthLen {
+		return f, false
+	}
+	f.n = int(binary.BigEndian.Uint16(b[f.lead:]))
+	f.size = fpduLen(f.n)
+	if markers {
+		f.size += markerSize * markersIn(off, f.size)
+	}
+	return f, true
+}
+
+// ulpdu returns the ULPDU of the FPDU b. The result aliases b. If there are Markers, ulpdu removes
+// them in place; b is then no longer a valid FPDU.
+func (f fpdu) ulpdu(b []byte, markers bool) []byte {
+	if markers {
+		f.squeeze(b)
+	}
+	// "MPA Receivers MUST pass the ULPDU data and the ULPDU Length to DDP and not the Markers,
+	// headers, and CRC." (RFC 5044 §4.3)
+	begin := f.lead + lengthLen
+	end := begin + f.n
+	return b[begin:end:end]
+}
+
+// shownAt returns the span of the FPDU at off, if that FPDU has been shown.
+func (e *early) shownAt(off uint64) (s span, ok bool) {
+	if len(e.shown) == 0 {
+		return span{}, false
+	}
+	i, ok := e.search(off)
+	if !ok {
+		return span{}, false
+	}
+	return e.shown[i], true
 }

@@ -198,23 +198,6 @@ func (q *QP) endLocked(s state, err error) {
 	q.settleLocked(reason)
 }
 
-// moveOnLocked changes the state if TCP has taken the last message and the state waited for that.
-//
-// +checklocks:q.mu
-func (q *QP) moveOnLocked() {
-	if !q.drainedLocked() {
-		return
-	}
-	switch {
-	case q.state == stateOwing:
-		q.terminateLocked(*q.late)
-	case q.state == stateClosing:
-		q.endLocked(stateClosed, nil)
-	case q.state == stateTerminating && q.peerClosed:
-		q.setState(stateError)
-	}
-}
-
 // settleLocked completes the flushed requests and flushes the receives. It takes the memory of each
 // back before it completes the request. It releases mu while it waits for copies into that memory;
 // nothing else can complete these requests in the meantime.

@@ -2,7 +2,6 @@ package rdmap
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 
 	"github.com/rddp/rddp/ddp"
@@ -40,33 +39,6 @@ func (q *QP) Handle(m *ddp.Message) {
 	}
 }
 
-// Receive is Handle for a Send or Immediate Data that has arrived in a bound buffer: m.Bound is
-// true. Receive returns the Completion of the receive, whose ID is 0 because nothing was posted. No
-// completion queue gets it. If the message is wrong, Receive ends the stream. ok is false in that
-// case, and if the stream has already ended; then the program must not see the message. The caller
-// keeps the buffer in every case. Receive keeps no reference to m, and takes no lock unless it ends
-// the stream or the message invalidates an STag.
-func (q *QP) Receive(m *ddp.Message) (c Completion, ok bool) {
-	if !m.Bound {
-		panic("BUG: Receive of a message whose buffer was posted")
-	}
-	// Another goroutine may end the stream after this check. Then the message counts as received
-	// before that end. The end flushes posted requests, but a bound buffer is not among them, so
-	// nothing else completes this receive or gives its memory back.
-	if !q.receives() {
-		return Completion{}, false
-	}
-	op, _ := ParseControl(m.RsvdULP)
-	err := q.received(&c, op, m)
-	q.heard = true
-	if err != nil {
-		q.Fail(segmentOf(m, err))
-		return Completion{}, false
-	}
-	c.Op = WorkRecv
-	return c, true
-}
-
 // receives reports whether the QP handles inbound messages in its present state. It takes no lock,
 // so the stream may end at any moment after the call. Code that Handle runs under mu therefore
 // calls receivesLocked again.
@@ -98,29 +70,6 @@ func (q *QP) handleSend(op Opcode, m *ddp.Message) error {
 	defer q.unlock()
 	if q.receivesLocked() { // else it was flushed meanwhile
 		q.rq.retire(q.cfg.RecvCQ, c)
-	}
-	return nil
-}
-
-// received checks a Send or Immediate Data, and invalidates the STag that it names. It sets in c,
-// which is zero, what the message says about the Completion of its receive.
-func (q *QP) received(c *Completion, op Opcode, m *ddp.Message) error {
-	c.QPNum, c.Len, c.Solicited = q.cfg.QPNum, m.Len, op.solicits()
-	if op.isImmediate() {
-		// "The Remote Peer MUST check that Immediate Data and Immediate Data with SE Messages
-		// include exactly 8 bytes of data" (RFC 7306 §6.3)
-		if m.Len != ImmediateLen {
-			return operationError(codeUnspecified, "%v of %d bytes", op, m.Len)
-		}
-		c.Len, c.HasImmediate, c.Immediate = 0, true, binary.BigEndian.Uint64(m.Buffer)
-	}
-	if op.Invalidates() {
-		// Without mu, because invalidate waits for copies to and from the region. And before the
-		// Completion, because the STag must be invalid when the program sees the Completion.
-		c.HasInvalidated, c.Invalidated = true, ddp.STag(m.RsvdULP32)
-		if err := q.invalidate(c.Invalidated); err != nil {
-			return err
-		}
 	}
 	return nil
 }

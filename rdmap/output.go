@@ -152,6 +152,32 @@ func (q *QP) nextLocked() outputKind {
 	return nothing
 }
 
+// moveOnLocked changes the state if TCP has taken the last message and the state waited for that.
+//
+// +checklocks:q.mu
+func (q *QP) moveOnLocked() {
+	if !q.drainedLocked() {
+		return
+	}
+	switch {
+	case q.state == stateOwing:
+		q.terminateLocked(*q.late)
+	case q.state == stateClosing:
+		q.endLocked(stateClosed, nil)
+	case q.state == stateTerminating && q.peerClosed:
+		q.setState(stateError)
+	}
+}
+
+// unlock releases mu. First it notes whether there is output, because the holder of mu may have
+// changed that.
+//
+// +checklocksrelease:q.mu
+func (q *QP) unlock() {
+	q.outputDue.Store(q.nextLocked() != nothing)
+	q.mu.Unlock()
+}
+
 // Sent reports that TCP has taken the last byte of the oldest n messages given out and not yet
 // reported. The Sends, Writes and Immediate Data among them are then complete. The caller holds the
 // transmit token. It must not count a message whose source was gone. With n = 0 Sent does nothing.

@@ -2,6 +2,7 @@ package rdmap
 
 import (
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/rddp/rddp/ddp"
@@ -116,4 +117,35 @@ func (i *inlineBuffer) free() {
 	if cap(i.b) <= maxPooledInline {
 		inlineBuffers.Put(i)
 	}
+}
+
+// Len returns the length of the payload or sink in bytes. The error is [ErrBadRequest] or
+// [ErrMessageTooLong], for a wr that is wrong whatever state the connection is in.
+func (wr *WorkRequest) Len() (n uint32, err error) {
+	op, ok := wr.opcode()
+	if !ok && wr.Solicited {
+		return 0, fmt.Errorf("%w: %v with a Solicited Event", ErrBadRequest, wr.Op)
+	}
+	if !ok {
+		return 0, fmt.Errorf("%w: %v", ErrBadRequest, wr.Op)
+	}
+	total := uint64(len(wr.Data))
+	for _, piece := range wr.Gather {
+		total += uint64(len(piece))
+	}
+	mayGather := op == OpWrite || !op.IsTagged() && op >= OpSend && op <= OpSendSEInvalidate
+	switch {
+	case len(wr.Gather) > 0 && (!mayGather || wr.Data != nil):
+		return 0, fmt.Errorf("%w: %v with a gather list", ErrBadRequest, wr.Op)
+	case total > 0 && !mayGather && wr.Op != WorkRead:
+		return 0, fmt.Errorf("%w: %v has no payload", ErrBadRequest, wr.Op)
+	case wr.Inline && !mayGather:
+		return 0, fmt.Errorf("%w: %v inline", ErrBadRequest, wr.Op)
+	case op.Invalidates() && wr.Invalidate == 0:
+		// "MUST reference an STag" (RFC 5040 §5.3)
+		return 0, fmt.Errorf("%w: %v without an STag", ErrBadRequest, wr.Op)
+	case total > math.MaxUint32:
+		return 0, ErrMessageTooLong
+	}
+	return uint32(total), nil
 }

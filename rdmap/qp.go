@@ -291,15 +291,6 @@ func (q *QP) setState(s state) {
 	q.stateNow.Store(uint32(s))
 }
 
-// unlock releases mu. First it notes whether there is output, because the holder of mu may have
-// changed that.
-//
-// +checklocksrelease:q.mu
-func (q *QP) unlock() {
-	q.outputDue.Store(q.nextLocked() != nothing)
-	q.mu.Unlock()
-}
-
 // unlocked calls f without mu, which the caller holds. It is locks.Unlocked with unlock.
 //
 // +checklocksignore: it finds mu locked and leaves it so
@@ -326,47 +317,10 @@ func (q *QP) closedErrLocked() error {
 	return fmt.Errorf("%w: %w", ErrClosed, q.err)
 }
 
-// An admission decides by the control field alone which messages a stream accepts.
-type admission struct {
-	extensions bool
-	denied     ddp.Access
-}
-
 // ungranted is a right that no Region grants.
 const ungranted ddp.Access = 1 << 7
-
-// admit checks the control field of a segment before DDP places any of the segment. For a Tagged
-// segment it returns the right that the segment needs. admit leaves a queue number that is not in
-// use to DDP, which has an error for it.
-func (a admission) admit(tagged bool, rsvdULP uint8, qn ddp.QN) (need ddp.Access, err error) {
-	op, rv := ParseControl(rsvdULP)
-	switch {
-	case rv != version: // "The RDMA Version MUST be valid." (RFC 5040 §7.2)
-		return 0, operationError(codeVersion, "RV %d", rv)
-	case !op.isAssigned(), op.isExtension() && !a.extensions: // "The RDMA OpCode MUST be valid."
-		return 0, operationError(codeOpcode, "%v", op)
-	case op.IsTagged() != tagged:
-		return 0, operationError(codeOpcode, "%v with T=%t", op, tagged)
-	case op == OpWrite && a.denied&ddp.RemoteWrite != 0:
-		return ddp.RemoteWrite | ungranted, nil // one of length 0 needs no Region
-	case op == OpWrite:
-		return ddp.RemoteWrite, nil
-	case op == OpReadResponse:
-		return ddp.ReadSink, nil
-	case qn != op.Queue() && a.uses(qn):
-		return 0, operationError(codeOpcode, "%v on queue %d", op, qn)
-	}
-	return 0, nil
-}
 
 // uses reports whether the stream has the queue qn.
 func (a admission) uses(qn ddp.QN) bool {
 	return qn <= ddp.QNTerminate || qn == ddp.QNAtomicResponse && a.extensions
-}
-
-// isInMessage reports whether the message is Immediate Data. Immediate Data arrives in the message
-// itself, whichever buffer it consumes.
-func isInMessage(rsvdULP uint8, _ ddp.QN) bool {
-	op, _ := ParseControl(rsvdULP)
-	return op.isImmediate()
 }

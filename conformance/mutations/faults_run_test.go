@@ -342,7 +342,7 @@ var runFaults = []Fault{
 		Old: "	i.port.close()\n	if i.cancel", New: "	if i.cancel",
 		Package: "cmd/rddp/internal/run/cm", Tests: "^TestPortAfterQuestion$"},
 
-	{Name: "a denied Write", File: "rdmap/qp.go",
+	{Name: "a denied Write", File: "rdmap/placed.go",
 		Old: "a.denied&ddp.RemoteWrite != 0", New: "a.denied&ddp.RemoteRead != 0",
 		Package: "internal/conn", Tests: "^TestDenied$"},
 	{Name: "a denied Read", File: "rdmap/responder.go",

@@ -133,7 +133,7 @@ var userTCPFaults = []Fault{
 		Old:     "flow.show(show && c.stack.tap.early)",
 		New:     "flow.show(show)",
 		Package: "toe/usertcp", Tests: "^TestNoEarlyRuns$"},
-	{Name: "early runs that nobody uses", File: "internal/conn/driver/streamreceiver.go",
+	{Name: "early runs that nobody uses", File: "internal/conn/driver/new.go",
 		Old:     "			s.ShowEarly(false)\n",
 		New:     "			_ = s\n",
 		Package: "toe/usertcp/sockets", Tests: "^TestUnusedEarlyRuns$"},

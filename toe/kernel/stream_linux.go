@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -114,124 +113,6 @@ func (s *socket) init(c sysConn) {
 	s.readFunc = s.tryRead
 	s.emssFunc = s.askEMSS
 	s.emss.Store(toe.DefaultEMSS)
-}
-
-// ReadSegment tries to read before it waits, and holds no buffer while it waits.
-func (s *socket) ReadSegment(l toe.Lender, patience time.Duration) (n int, off uint64, err error) {
-	return s.readSegment(l, patience, false)
-}
-
-// PollSegment is ReadSegment without the wait.
-func (s *socket) PollSegment(l toe.Lender, patience time.Duration) (n int, off uint64, err error) {
-	return s.readSegment(l, patience, true)
-}
-
-func (s *socket) readSegment(l toe.Lender, patience time.Duration, polls bool) (n int, off uint64, err error) {
-	off = s.off
-	s.lender, s.readN, s.readErr = l, 0, nil
-	s.looked, s.polls = false, polls
-	s.poll.begin(patience)
-	err = s.raw.Read(s.readFunc) // an error here comes from the deadline or Close
-	s.lender = nil
-	if err != nil {
-		return 0, off, err
-	}
-	s.off += uint64(s.readN)
-	if s.readErr != nil {
-		open(s.endWatch()) // nothing more arrives, and the program may never call Close
-		return 0, off, s.remember(s.readErr)
-	}
-	return s.readN, off, nil
-}
-
-// tryRead reads the bytes that have arrived. If there are none, and none arrive while the reader is
-// patient, tryRead returns false, or true with readN 0 for a PollSegment. The reader is patient
-// once in each ReadSegment.
-func (s *socket) tryRead(fd uintptr) bool {
-	if !s.looked && s.late && s.poll.left == 0 && !s.poll.marked {
-		switch errno := peek(fd); errno {
-		case 0, unix.EINTR:
-		case unix.EAGAIN: // as expected, so it was not worth borrowing a buffer
-			s.looked = true
-			return s.waits()
-		default: // Linux has reported the error now, and the next call would see an end of stream
-			s.readErr = s.opError("read", os.NewSyscallError("read", errno))
-			return true
-		}
-	}
-	p := s.lender.Lend()
-	for {
-		n, errno := s.read(int(fd), p)
-		switch {
-		case errno == unix.EINTR:
-			continue
-		case errno == unix.EAGAIN && s.poll.again(fd):
-			continue
-		case errno == unix.EAGAIN:
-			s.late, s.looked = true, true
-			return s.waits()
-		case errno != 0:
-			s.readErr = s.opError("read", os.NewSyscallError("read", errno))
-		case n == 0 && len(p) > 0:
-			s.readErr = io.EOF
-		}
-		s.poll.found()
-		s.readN, s.short, s.late = n, n < shortLen, s.looked
-		return true
-	}
-}
-
-// waits ends a look that has found nothing. It returns what tryRead returns.
-func (s *socket) waits() (over bool) {
-	s.lender.TakeBack()
-	if unarmed.oldest.Load() != 0 {
-		armOld()
-	}
-	return s.polls
-}
-
-// read reads once. If few bytes are expected, and no long call could make this one wait for the
-// socket, the scheduler does not learn of it. After a wait the scheduler must learn of it, unless
-// the beat runs or the read is quiet: if the process was idle, the runtime's monitor sleeps, and
-// without the monitor nothing would poll the netpoller, or take the processor from a program that
-// computes after this read.
-func (s *socket) read(fd int, p []byte) (n int, errno syscall.Errno) {
-	if s.short && (!s.looked || s.quiet || monitor.goes()) && s.long.Load() == 0 {
-		s.hidden = s.hidden || s.looked && s.quiet
-		return read(fd, p, true)
-	}
-	s.long.Add(1)
-	n, errno = read(fd, p, false)
-	s.long.Add(-1)
-	s.hidden = false
-	if s.looked {
-		monitor.start()
-	}
-	return n, errno
-}
-
-// SetQuiet says whether reads concern only the peer: see toe.Stream.ReadSegment. Such reads start
-// no computing program. So the scheduler does not learn of them, and the beat, whose timer makes
-// each wait more expensive, need not run. When quiet ends, the last read may have started a
-// program. The monitor may then have slept since before an earlier read, even if the last read did
-// not wait.
-func (s *socket) SetQuiet(quiet bool) {
-	if s.hidden && !quiet {
-		s.hidden = false
-		if !monitor.goes() {
-			_, _, _ = syscall.Syscall(unix.SYS_GETPID, 0, 0, 0) // any call that the scheduler knows of
-			monitor.start()
-		}
-	}
-	s.quiet = quiet
-}
-
-// peek returns 0 if there is something to read, which may be the end of the stream, and EAGAIN if
-// there is nothing. Any other error is the connection's, and only this call returns it.
-func peek(fd uintptr) syscall.Errno {
-	var one byte
-	_, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(&one)), 1, unix.MSG_PEEK|unix.MSG_DONTWAIT, 0, 0)
-	return errno
 }
 
 // Ready reports whether ReadSegment would return without waiting. Only the caller of ReadSegment

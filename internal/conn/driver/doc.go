@@ -11,29 +11,31 @@
 //	new.go       how the parts are joined
 //	read.go, look.go, operation.go, post.go
 //	             the calls of the program
-//	receive.go   what the goroutine with the receive role does
+//	receive.go, home.go
+//	             what the goroutine with the receive role does, and what only home does
 //	ending.go    how both ways end
 //	transmit.go  what the goroutine with the transmit token does
 //	driver.go    which parts a Driver consists of
 //
 // These are its parts. They make system calls, read clocks, or let goroutines wait:
 //
-//	streamwrite.go
-//	             Write on a byte stream
+//	streamwrite.go, longwrite.go
+//	             Write on a byte stream: of a few bytes, and any other
 //	streamreceiver.go
 //	             reads the Stream, for the goroutine with the receive role
 //	streamsender.go
 //	             writes to the Stream, for the holder of the transmit token
 //	role.go, token.go
 //	             which goroutine that is
-//	reader.go, lockeddelivery.go
+//	reader.go, receivedelivery.go, lockeddelivery.go
 //	             the Reads that wait, and the lock of the delivery
 //	postponed.go, doorbell.go
 //	             the Work Requests that wait for more of them
-//	stream.go    the byte stream's rules (package bytestream) applied to both ways
-//	reason.go, recovery.go
+//	stream.go, bytestream.go
+//	             the byte stream's rules (package bytestream) applied to both ways
+//	endreason.go, endpanics.go
 //	             whether the connection ends, and why; what a panic does
-//	bound.go, timeout.go, patience.go, calls.go
+//	bound.go, idle.go, patience.go, calls.go
 //	             how long it reads, is idle, and polls
 //
 // Its logic is in values that start no goroutine, read no clock and never wait, so a test calls
@@ -41,12 +43,17 @@
 //
 //	receiver.go  from bytes that have arrived to messages that are delivered
 //	sender.go    from Work Requests to FPDUs
-//	bind.go, grant.go, rest.go, taking.go, delivery.go, deliverystates.go
-//	             where messages for Read go, within the memory of memory.go, allowance.go and
-//	             window.go; package inbox keeps the unread ones
+//	placing.go, grant.go, rest.go, taking.go, delivery.go, deliverystates.go
+//	             where messages for Read go, within the memory of memory.go, pools.go, allowance.go
+//	             and window.go; package inbox keeps the unread ones
 //	reading.go, trust.go
 //	             who reads, and whether the next Read will be back soon
 //	life.go      how far the connection has come
+//
+// The linker keeps the order of the files by name, and of the functions in a file. What every
+// message runs is in the files from operation.go to trust.go, and what is rare is in the others as
+// far as that reads well: after a pause, or among many connections, each page of code that a
+// message touches takes longer than the code on it.
 //
 // # Figures behind the decisions
 //

@@ -8,53 +8,12 @@ import (
 	"os"
 	"time"
 
+	"github.com/rddp/rddp/internal/conn/bufpool"
 	"github.com/rddp/rddp/internal/conn/counters"
 	"github.com/rddp/rddp/internal/conn/wait"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe"
 )
-
-// How a driver ends. Each way ends by itself, and the last of the two closes the stream:
-//
-//	way out  fin, called with the token: the FIN has followed the last FPDU
-//	way in   Receive returns: the peer's FIN, an error, or the deadline that fin has set
-//
-// Close (the application), fail (a fault in the stream), peerEnded (the peer or the network) and
-// lost (TCP takes no more) begin the end. Kill ends both ways at once.
-
-// fin sends the FIN once the last FPDU of a closing connection has been written. The caller holds
-// the transmit token.
-func (d *Driver) fin() {
-	if !d.end.life.maySend() {
-		d.tx.abandon()
-	}
-	if d.end.abortDue() {
-		d.qp.Abort(d.end.life.why()) // no bytes of a Work Request are being written now
-	}
-	if !d.end.finDue() {
-		return
-	}
-	// The QP may have ended the stream before its caller has noted the reason.
-	d.end.setReason(d.qp.Err())
-	if d.end.life.maySend() {
-		if d.tx.stream.Capabilities().HalfClose {
-			d.tx.stream.CloseWrite()
-		} else {
-			d.tx.stream.Close() // otherwise the peer would wait for our FIN before it sends its own
-		}
-	}
-	// The peer's FIN ends Receive. If it does not arrive, this deadline ends Receive.
-	d.setReadUntil(time.Now().Add(d.end.timeout))
-	// The home goroutine carries out the end of the way in: a Read that receives leaves the role to
-	// it, and if nobody reads, it is called.
-	d.Interrupt()
-	d.role.callHome()
-	if d.end.life.finish() {
-		d.tx.token.setDown() // shut calls the program's Tap
-		defer d.tx.token.pickUp()
-		d.shut()
-	}
-}
 
 // fail ends the connection because a layer found a fault in the stream. The peer gets a Terminate
 // if the RFC allows one.
@@ -375,3 +334,27 @@ func (d *Driver) CloseWrite(err error) {
 	d.bytes.finish(err)
 	d.transmit()
 }
+
+// discardSize is the size in bytes of the memory that a connection holds while it waits for the
+// peer's FIN.
+const discardSize = 16 << 10
+
+// discard reads and drops everything up to the peer's FIN. If the driver closed the stream with
+// unread bytes, TCP would send a reset, which can destroy our last FPDUs on their way.
+func (r *streamReceiver) discard(bound *readBound) {
+	c := bufpool.GetChunk(discardSize)
+	defer c.Put()
+	for {
+		if _, _, err := r.stream.ReadSegment(discarded(c.B), 0); err != nil && !bound.resume() {
+			return
+		}
+	}
+}
+
+// A discarded is memory for bytes that the driver drops. The connection holds it while the stream
+// waits, too.
+type discarded []byte
+
+func (d discarded) Lend() []byte { return d }
+
+func (d discarded) TakeBack() bool { return true }

@@ -145,3 +145,36 @@ func (d *Driver) awaitMore(limit *wait.Deadline, ended bool) error {
 	}
 	return nil
 }
+
+// beginLook makes the Look the waiting Read, without memory that a message may go to. It reports
+// false if another Read or Look waits.
+func (in *lockedDelivery) beginLook() bool {
+	in.mu.Lock()
+	defer in.unlock()
+	if in.delivery.reader.isThere() {
+		in.queued.Store(true)
+		return false
+	}
+	in.delivery.reader.become(readerWaiting)
+	return true
+}
+
+// show copies to p what a Read of p would get now. all says that nothing else is unread, and ended
+// that nothing follows.
+func (in *lockedDelivery) show(p []byte) (n int, all, ended bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.delivery.unread.Show(p)
+}
+
+// use takes len(p) bytes that a Look has shown, or fewer if Close has discarded them. They go to p.
+func (in *lockedDelivery) use(p []byte) taking {
+	in.mu.Lock()
+	defer in.unlock()
+	if in.delivery.unread.Len() == 0 {
+		return taking{}
+	}
+	t := in.delivery.take(p, nil)
+	in.noteWindow()
+	return t
+}

@@ -1,8 +1,11 @@
 package driver
 
 import (
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/conn/counters"
 	"github.com/rddp/rddp/internal/conn/wait"
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/toe"
 )
 
 // New connects the layers as the two ends have agreed in startup. From then on the trace calls its
@@ -56,4 +59,57 @@ func (d *Driver) Start(owner counters.Owner) {
 	d.count.Enlist(owner)
 	d.idle.start(d.lookIdle)
 	d.transmit()
+}
+
+// init makes the way in: see receiver.init. role is that of the connection.
+func (r *streamReceiver) init(cfg *Config, started ddp.ReceiverConfig, to reports, role *role) {
+	r.receiver.init(cfg, started, to)
+	if a := cfg.Agreement; cfg.NoEarlyPlacement || !a.CRC || !a.RxMarkers {
+		r.mpa.IgnoreEarly()
+		if s, ok := cfg.Stream.(earlyShower); ok {
+			s.ShowEarly(false)
+		}
+	}
+	r.stream, r.taps, r.trace, r.markers = cfg.Stream, cfg.Taps, cfg.Trace, cfg.Agreement.RxMarkers
+	r.quieter, _ = cfg.Stream.(quieter)
+	r.poller, _ = cfg.Stream.(poller)
+	r.domain, r.role = started.Stream.Domain(), role
+	r.patience.fixed = cfg.PollTime
+}
+
+// init makes the way in of a connection. started is the result of starting its queue pair.
+func (w *receiver) init(cfg *Config, started ddp.ReceiverConfig, to reports) {
+	w.mpa, w.ddp = *mpa.NewReceiver(cfg.Agreement), ddp.NewReceiver(started)
+	w.mpa.Destination = w.ddp.Destination
+	w.awaitsRTR, w.shared = cfg.Start.ExpectRTRSend, cfg.Shared
+	w.qp, w.invalidated, w.reports = cfg.QP, cfg.Invalidated, to
+}
+
+// init gives the role to home. offer makes the waiting Read look. p is the patience of the way in.
+func (r *role) init(s toe.Stream, owner *ending, offer *wait.Cell, p *patience) {
+	r.owner, r.offer, r.patience = owner, offer, p
+	can := s.Capabilities()
+	r.stream, r.lends, r.watches = s, can.Deadlines, can.Watch != toe.WatchNone
+	r.gate = toe.NewGate(can.Watch)
+	r.readHistory.init(sinceStart())
+}
+
+// init makes the way out of a connection. bytes is nil in message mode. goOn starts a goroutine
+// that calls sendRest.
+func (t *streamSender) init(cfg *Config, bytes *byteStream, count *counters.Counters, end *ending, goOn func()) {
+	t.qp, t.bytes, t.count, t.end, t.goOn = cfg.QP, bytes, count, end, goOn
+	t.mpa = *mpa.NewSender(cfg.Agreement)
+	t.crc = cfg.Agreement.CRC
+	t.token.init()
+	t.fenced.Store(cfg.Fenced)
+	t.stream, t.taps = cfg.Stream, cfg.Taps
+	t.maxFPDU, t.largeFPDU, t.markers = cfg.MaxFPDU, cfg.LargeFPDU, cfg.Agreement.TxMarkers
+	t.aligns = cfg.Stream.Capabilities().Aligns
+	t.writeTimeout, t.writeLook = cfg.WriteTimeout, writeLook(cfg)
+}
+
+func (w *streamWriter) init(crossover int, out transmitter, bytes *byteStream, tx *streamSender, role *role) {
+	w.out, w.bytes, w.tx, w.role, w.end = out, bytes, tx, role, tx.end
+	w.crossover = crossover
+	w.wrote.Store(int64(sinceStart()))
 }

@@ -3,44 +3,12 @@ package driver
 import (
 	"errors"
 	"os"
-	"time"
 
 	"github.com/rddp/rddp/internal/conn/counters"
 	"github.com/rddp/rddp/internal/conn/wait"
 )
 
 // This file is the driver's way in: from the stream to the queue pair.
-
-// Receive makes its goroutine the home goroutine, and returns when the way in has ended. It is
-// called once, after Start. The stream's bytes become FPDUs, FPDUs become DDP segments, and
-// segments become RDMAP messages.
-func (d *Driver) Receive() {
-	for d.rx.intake != intakeOver {
-		if !d.receiveOnce(forHome) { // the role goes to a Read
-			d.role.yield()
-			d.endVacancy()
-			d.role.standBy()
-			d.rx.late, d.rx.waited = d.role.late.Swap(false), false
-		}
-	}
-	d.awaitFIN()
-	d.deafen()
-}
-
-// awaitFIN begins the end of the way in, and waits for the peer's FIN if the connection lingers.
-func (d *Driver) awaitFIN() {
-	defer func() {
-		if value := recover(); value != nil {
-			d.Kill(d.end.panicked(value))
-		}
-	}()
-	if d.qp.TerminatesLate() {
-		d.awaitClose()
-	}
-	if d.endIn() {
-		d.linger()
-	}
-}
 
 // receiveOnce calls run for the goroutine that holds the receive role. At the end of the intake
 // receiveOnce records the error and the end.
@@ -148,19 +116,6 @@ func (d *Driver) process(who recipient) (sound bool) {
 	}
 }
 
-// endUnsound ends a connection whose stream is not sound. Either a layer has found a fault in the
-// stream, or the queue pair has ended the RDMAP stream.
-func (d *Driver) endUnsound() {
-	if err := d.rx.fault; err != nil {
-		d.rx.fault = nil
-		d.fail(err)
-		return
-	}
-	d.end.traceTerminate()
-	d.end.setReason(d.qp.Err())
-	d.transmit()
-}
-
 // placed is called when all that one read has brought is placed. It sends the answers, and wakes
 // the goroutines that wait for Completions or messages.
 func (d *Driver) placed() {
@@ -208,34 +163,6 @@ func (d *Driver) leaveRole() {
 func (d *Driver) endVacancy() {
 	if d.end.isUnderWay() {
 		d.role.callHome()
-	}
-}
-
-// beginTry is called before each read of the home goroutine.
-func (d *Driver) beginTry() {
-	a := d.asking.Load()
-	if a == nil || a.state != askAsked {
-		return
-	}
-	s, _ := d.rx.stream.(readier)
-	if a.laps++; a.laps > lookLaps || s != nil && !s.Ready() {
-		d.answer()
-		return
-	}
-	a.become(askTrying)
-	d.bound.interruptAt(time.Now().Add(tryTime))
-}
-
-// endTry is called after each read of the home goroutine. interrupted says that it has found
-// nothing.
-func (d *Driver) endTry(interrupted bool) {
-	a := d.asking.Load()
-	switch {
-	case a == nil || a.state != askTrying:
-	case interrupted:
-		d.answer()
-	default:
-		a.become(askAsked)
 	}
 }
 

@@ -54,14 +54,6 @@ type reports struct {
 	fenced *atomic.Bool // that of the streamSender
 }
 
-// init makes the way in of a connection. started is the result of starting its queue pair.
-func (w *receiver) init(cfg *Config, started ddp.ReceiverConfig, to reports) {
-	w.mpa, w.ddp = *mpa.NewReceiver(cfg.Agreement), ddp.NewReceiver(started)
-	w.mpa.Destination = w.ddp.Destination
-	w.awaitsRTR, w.shared = cfg.Start.ExpectRTRSend, cfg.Shared
-	w.qp, w.invalidated, w.reports = cfg.QP, cfg.Invalidated, to
-}
-
 // An intake is how far receiving has come. It is not a part of life, because it belongs to the
 // goroutine that holds the receive role.
 //

@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -51,20 +50,12 @@ const (
 	sparseWait = 4 * quick
 )
 
-// init gives the role to home. offer makes the waiting Read look. p is the patience of the way in.
-func (r *role) init(s toe.Stream, owner *ending, offer *wait.Cell, p *patience) {
-	r.owner, r.offer, r.patience = owner, offer, p
-	can := s.Capabilities()
-	r.stream, r.lends, r.watches = s, can.Deadlines, can.Watch != toe.WatchNone
-	r.gate = toe.NewGate(can.Watch)
-	r.readHistory.init(sinceStart())
-}
-
 // reading returns the present reading.
 func (r *role) reading() reading { return reading(r.now.Load()) }
 
 // isVacant reports whether nobody reads, and isReaders whether a Read does.
-func (r *role) isVacant() bool  { return r.reading().isVacant() }
+func (r *role) isVacant() bool { return r.reading().isVacant() }
+
 func (r *role) isReaders() bool { return r.reading().isReads() }
 
 // happens notes an event, and does what follows from it, except arm, refuse and lookAgain, which
@@ -154,39 +145,6 @@ func (r *role) setWriting(waits bool) {
 	}
 }
 
-// yields reports whether home stops reading: what it has just received has served a Read, or will
-// serve one from the inbox, or has served a call that would rather have polled, and nothing will be
-// missed while no goroutine reads. waits is the
-// number of waits before home received.
-func (r *role) yields(waits int64, in *lockedDelivery) bool {
-	if !r.lends || !r.watches && !r.isTrusted() {
-		return false
-	}
-	return r.waits.Load() != waits || r.waiting.Load() > 0 && in.has() || r.asked.Swap(false)
-}
-
-// makeAlarm makes the alarm, which is not set.
-func (r *role) makeAlarm() {
-	r.alarm = time.AfterFunc(time.Hour, r.ring)
-	r.alarm.Stop()
-}
-
-// ring runs when the alarm rings.
-func (r *role) ring() {
-	if r.pause(sinceStart()) < slowWait {
-		r.happens(alarmEarly) // it was set for an earlier pause
-	} else {
-		r.happens(alarmRings)
-	}
-}
-
-// end stops the alarm when the connection has ended.
-func (r *role) end() {
-	if r.alarm != nil {
-		r.alarm.Stop()
-	}
-}
-
 // take gives the role to a Read if no goroutine has it, and reports whether it did.
 func (r *role) take() bool { return r.happens(readComes)&refuse == 0 }
 
@@ -242,31 +200,6 @@ func (r *role) recovered(armed *bool) {
 	}
 }
 
-// standBy waits until home is called, and reads again.
-func (r *role) standBy() {
-	for {
-		r.gate.Wait()
-		if r.comesHome() {
-			return
-		}
-	}
-}
-
-// comesHome gives the role to home, which has been called. It reports false if a Read was faster;
-// that Read will leave something behind that calls home again.
-func (r *role) comesHome() bool {
-	for {
-		switch r.happens(homeComes) {
-		case lookAgain:
-			runtime.Gosched()
-		case refuse:
-			return false
-		default:
-			return true
-		}
-	}
-}
-
 // leaveRead is leave for a Read. The inbox lets the next Read wait before this one leaves the role.
 // The next one has then found the role taken, so leaveRead makes it look again.
 func (r *role) leaveRead(hurry bool) {
@@ -274,14 +207,4 @@ func (r *role) leaveRead(hurry bool) {
 	if r.waiting.Load() > 1 {
 		r.offer.Wake()
 	}
-}
-
-// yield is leave for home. The role is then for the Read, which may already wait again. Before the
-// first yield no alarm is needed.
-func (r *role) yield() {
-	if r.alarm == nil {
-		r.makeAlarm()
-	}
-	r.leave(false)
-	r.offer.Wake()
 }

@@ -42,22 +42,6 @@ type streamReceiver struct {
 	markers bool           // the peer sends Markers
 }
 
-// init makes the way in: see receiver.init. role is that of the connection.
-func (r *streamReceiver) init(cfg *Config, started ddp.ReceiverConfig, to reports, role *role) {
-	r.receiver.init(cfg, started, to)
-	if a := cfg.Agreement; cfg.NoEarlyPlacement || !a.CRC || !a.RxMarkers {
-		r.mpa.IgnoreEarly()
-		if s, ok := cfg.Stream.(earlyShower); ok {
-			s.ShowEarly(false)
-		}
-	}
-	r.stream, r.taps, r.trace, r.markers = cfg.Stream, cfg.Taps, cfg.Trace, cfg.Agreement.RxMarkers
-	r.quieter, _ = cfg.Stream.(quieter)
-	r.poller, _ = cfg.Stream.(poller)
-	r.domain, r.role = started.Stream.Domain(), role
-	r.patience.fixed = cfg.PollTime
-}
-
 // filled passes n bytes to MPA that the stream has read to free. They begin at off in the stream.
 func (r *streamReceiver) filled(off uint64, n int) {
 	r.captureRun(off, r.free[:n])
@@ -238,29 +222,6 @@ func (r *streamReceiver) needsHome() bool {
 	_, behind := r.mpa.Arrived()
 	return behind > 0
 }
-
-// discardSize is the size in bytes of the memory that a connection holds while it waits for the
-// peer's FIN.
-const discardSize = 16 << 10
-
-// discard reads and drops everything up to the peer's FIN. If the driver closed the stream with
-// unread bytes, TCP would send a reset, which can destroy our last FPDUs on their way.
-func (r *streamReceiver) discard(bound *readBound) {
-	c := bufpool.GetChunk(discardSize)
-	defer c.Put()
-	for {
-		if _, _, err := r.stream.ReadSegment(discarded(c.B), 0); err != nil && !bound.resume() {
-			return
-		}
-	}
-}
-
-// A discarded is memory for bytes that the driver drops. The connection holds it while the stream
-// waits, too.
-type discarded []byte
-
-func (d discarded) Lend() []byte   { return d }
-func (d discarded) TakeBack() bool { return true }
 
 // An earlyShower is a Stream that can stop showing early runs. The method is not part of
 // toe.Stream: if a wrapper hides it, the Stream shows runs that are not used, and nothing else is

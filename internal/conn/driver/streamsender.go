@@ -49,20 +49,6 @@ type streamSender struct {
 	writeLook time.Duration
 }
 
-// init makes the way out of a connection. bytes is nil in message mode. goOn starts a goroutine
-// that calls sendRest.
-func (t *streamSender) init(cfg *Config, bytes *byteStream, count *counters.Counters, end *ending, goOn func()) {
-	t.qp, t.bytes, t.count, t.end, t.goOn = cfg.QP, bytes, count, end, goOn
-	t.mpa = *mpa.NewSender(cfg.Agreement)
-	t.crc = cfg.Agreement.CRC
-	t.token.init()
-	t.fenced.Store(cfg.Fenced)
-	t.stream, t.taps = cfg.Stream, cfg.Taps
-	t.maxFPDU, t.largeFPDU, t.markers = cfg.MaxFPDU, cfg.LargeFPDU, cfg.Agreement.TxMarkers
-	t.aligns = cfg.Stream.Capabilities().Aligns
-	t.writeTimeout, t.writeLook = cfg.WriteTimeout, writeLook(cfg)
-}
-
 // Any goroutine may call the methods from here to transmitAside.
 
 // wanted reports whether there is something to send: output, or the FIN after it.

@@ -1,5 +1,7 @@
 package driver
 
+import "time"
+
 // This file is the driver's way out: from the queue pair to TCP. The steps of the token's holder
 // are in streamsender.go.
 
@@ -100,4 +102,51 @@ func (d *Driver) detach(data []byte, id uint64) bool {
 	d.tx.token.giveBack(from)
 	d.transmit()
 	return ok
+}
+
+// How a driver ends. Each way ends by itself, and the last of the two closes the stream:
+//
+//	way out  fin, called with the token: the FIN has followed the last FPDU
+//	way in   Receive returns: the peer's FIN, an error, or the deadline that fin has set
+//
+// Close (the application), fail (a fault in the stream), peerEnded (the peer or the network) and
+// lost (TCP takes no more) begin the end. Kill ends both ways at once.
+
+// fin sends the FIN once the last FPDU of a closing connection has been written. The caller holds
+// the transmit token.
+func (d *Driver) fin() {
+	if !d.end.life.maySend() {
+		d.tx.abandon()
+	}
+	if d.end.abortDue() {
+		d.qp.Abort(d.end.life.why()) // no bytes of a Work Request are being written now
+	}
+	if !d.end.finDue() {
+		return
+	}
+	// The QP may have ended the stream before its caller has noted the reason.
+	d.end.setReason(d.qp.Err())
+	if d.end.life.maySend() {
+		if d.tx.stream.Capabilities().HalfClose {
+			d.tx.stream.CloseWrite()
+		} else {
+			d.tx.stream.Close() // otherwise the peer would wait for our FIN before it sends its own
+		}
+	}
+	// The peer's FIN ends Receive. If it does not arrive, this deadline ends Receive.
+	d.setReadUntil(time.Now().Add(d.end.timeout))
+	// The home goroutine carries out the end of the way in: a Read that receives leaves the role to
+	// it, and if nobody reads, it is called.
+	d.Interrupt()
+	d.role.callHome()
+	if d.end.life.finish() {
+		d.tx.token.setDown() // shut calls the program's Tap
+		defer d.tx.token.pickUp()
+		d.shut()
+	}
+}
+
+// finDue reports whether the FIN is due, or the end of a way out that can send none.
+func (e *ending) finDue() bool {
+	return e.closing() && !e.life.isFinished() && (!e.life.maySend() || e.qp.Drained())
 }

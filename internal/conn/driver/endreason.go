@@ -73,11 +73,6 @@ func (e *ending) isUnderWay() bool {
 	return e.life.state() != lifeOpen || e.closed.IsSet() || e.closing()
 }
 
-// finDue reports whether the FIN is due, or the end of a way out that can send none.
-func (e *ending) finDue() bool {
-	return e.closing() && !e.life.isFinished() && (!e.life.maySend() || e.qp.Drained())
-}
-
 // abortDue reports whether the holder of the token must flush the queues, because of Kill. fin does
 // so once, because finDue is then true, and fin finishes the way out.
 func (e *ending) abortDue() bool { return e.life.state() == lifeKilled }

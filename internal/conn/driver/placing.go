@@ -134,35 +134,23 @@ func (b *delivery) accept(n int, kind bytestream.Buffer) (freed bool, back int) 
 	return true, b.handBack(1, kind)
 }
 
-// streamEnds notes that no more bytes of the stream will arrive.
-func (b *delivery) streamEnds() {
-	if len(b.rest) == 0 {
-		b.unread.End()
-	} else {
-		b.unread.EndBehind()
+// handBack notes that n buffers of this kind are free again. It returns for how many of them the
+// peer of a byte stream gets a credit back.
+func (b *delivery) handBack(n int, kind bytestream.Buffer) (back int) {
+	w := &b.memory.window
+	switch {
+	case kind == bytestream.ExtraBuffer:
+		return 0
+	case n == 0 || kind == bytestream.ControlBuffer || !w.IsOpen():
+		return n
+	case w.Now == w.Most && common.room() >= 0:
+		return n
 	}
-}
-
-// close discards the unread data, and all data that arrives from now on. It reports whether data of
-// the peer is lost by that, or was lost before.
-func (b *delivery) close() (lost bool) {
-	b.unread.Discard()
-	if b.delay == delayPaused || len(b.rest) > 0 {
-		b.unread.Lose()
+	for range n {
+		change := w.resize()
+		b.depth += change
+		back += w.HandBack(change)
 	}
-	return b.unread.Close(func(m memory) { b.free(m) })
-}
-
-// end returns the memory that no Read will get, when the connection has ended: the memory of an
-// incomplete message, the grant, and the window. Unread messages stay, and stay counted.
-func (b *delivery) end() {
-	if b.placing.state != placingNone {
-		b.drop()
-	}
-	if len(b.rest) > 0 { // the connection has failed, or Close has come
-		b.rest = nil
-		b.used--
-	}
-	b.endGrant()
-	b.memory.end()
+	b.memory.settle()
+	return back
 }

@@ -1,5 +1,7 @@
 package ddp
 
+import "github.com/rddp/rddp/ddp/internal/place"
+
 // This file contains the checks of RFC 5041 §7.1. Both kinds of segment are checked in the same
 // order: first the header, then the ULP's decision, then the destination. Only then is a byte
 // written.
@@ -23,67 +25,6 @@ type untaggedMessage struct {
 	isBound   bool // the message has a buffer of Bind's: bound
 	inline    [inMessageLen]byte
 	bound     *buffer // made by the first Bind; only the Receiver uses it, so no lock guards it
-}
-
-// placeTagged checks and places a segment for a Tagged Buffer.
-func (r *Receiver) placeTagged(s *segment) error {
-	h, _, err := ParseTagged(s.header)
-	if err != nil {
-		return err
-	}
-	need, err := r.config.Admit(true, h.RsvdULP, 0)
-	if err != nil {
-		return err
-	}
-	m := &r.tagged
-	if !m.begun {
-		m.Message = Message{Tagged: true, RsvdULP: h.RsvdULP, STag: h.STag, TO: h.TO, Contiguous: true}
-		m.begun = true
-	} else if m.RsvdULP != h.RsvdULP {
-		return errRsvdULPChanged
-	}
-	// "The STag and TO fields MUST NOT be checked for a zero-length Tagged DDP Message." (RFC 5041
-	// §5.2) Likewise the fields of a segment without payload in a longer message are not checked
-	// (RFC 5041 §7.1).
-	if n := s.n(); n > 0 {
-		if err := r.putTagged(s, h, need); err != nil {
-			return err
-		}
-		if m.Len == 0 {
-			m.STag, m.TO = h.STag, h.TO
-		} else if h.STag != m.STag || h.TO != m.TO+uint64(m.Len) {
-			m.Contiguous = false
-		}
-		m.Len += uint32(n)
-	}
-	if h.Last {
-		m.setSegment(s)
-		m.begun = false
-		r.ready.push(s.off).message = m.Message
-	}
-	return nil
-}
-
-// putTagged places the payload of a segment that has a payload.
-func (r *Receiver) putTagged(s *segment, h TaggedHeader, need Access) error {
-	// A Region can't be larger than the longest message, so a message that is longer writes to the
-	// same memory again and again. DDP has no error number for that. Bounds fits best: it is the
-	// message that is out of range.
-	if uint64(r.tagged.Len)+s.n() > maxMessageLen {
-		return &AccessError{Code: CodeBounds, STag: h.STag, TO: h.TO, N: s.n(), Need: need, Stream: r.config.Stream.number}
-	}
-	region, mem, err := r.config.Stream.hold(h.STag, h.TO, s.n(), need)
-	if err != nil {
-		return unlessDiscarded(err)
-	}
-	defer region.mu.RUnlock() // +checklocksforce: hold has locked it; the copy may panic
-	if s.payload != nil && region.memory != nil {
-		return region.store(s.payload, h.TO)
-	}
-	if s.payload != nil && mem != nil {
-		region.putAround(mem, s.payload, region.span(h.TO, s.n()), r.earlySpans)
-	}
-	return nil
 }
 
 // placeUntagged checks and places a segment for an Untagged Buffer. Unlike for tagged segments, all
@@ -189,4 +130,79 @@ func (m *untaggedMessage) useBound() {
 		m.Buffer = m.bound.filled(m.Len)
 	}
 	*m.bound, m.isBound = buffer{}, false
+}
+
+// put copies payload to offset off of the buffer. The caller has checked that the payload fits.
+func (b *buffer) put(off uint64, payload []byte) {
+	if head := uint64(len(b.head)); off < head {
+		payload = payload[copy(b.head[off:], payload):]
+		off = 0
+	} else {
+		off -= head
+	}
+	// The payload may lie in b already: see Receiver.Bind.
+	if to := b.b[off:]; len(payload) > 0 && &to[0] != &payload[0] {
+		place.Copy(to, payload)
+	}
+}
+
+// placeTagged checks and places a segment for a Tagged Buffer.
+func (r *Receiver) placeTagged(s *segment) error {
+	h, _, err := ParseTagged(s.header)
+	if err != nil {
+		return err
+	}
+	need, err := r.config.Admit(true, h.RsvdULP, 0)
+	if err != nil {
+		return err
+	}
+	m := &r.tagged
+	if !m.begun {
+		m.Message = Message{Tagged: true, RsvdULP: h.RsvdULP, STag: h.STag, TO: h.TO, Contiguous: true}
+		m.begun = true
+	} else if m.RsvdULP != h.RsvdULP {
+		return errRsvdULPChanged
+	}
+	// "The STag and TO fields MUST NOT be checked for a zero-length Tagged DDP Message." (RFC 5041
+	// §5.2) Likewise the fields of a segment without payload in a longer message are not checked
+	// (RFC 5041 §7.1).
+	if n := s.n(); n > 0 {
+		if err := r.putTagged(s, h, need); err != nil {
+			return err
+		}
+		if m.Len == 0 {
+			m.STag, m.TO = h.STag, h.TO
+		} else if h.STag != m.STag || h.TO != m.TO+uint64(m.Len) {
+			m.Contiguous = false
+		}
+		m.Len += uint32(n)
+	}
+	if h.Last {
+		m.setSegment(s)
+		m.begun = false
+		r.ready.push(s.off).message = m.Message
+	}
+	return nil
+}
+
+// putTagged places the payload of a segment that has a payload.
+func (r *Receiver) putTagged(s *segment, h TaggedHeader, need Access) error {
+	// A Region can't be larger than the longest message, so a message that is longer writes to the
+	// same memory again and again. DDP has no error number for that. Bounds fits best: it is the
+	// message that is out of range.
+	if uint64(r.tagged.Len)+s.n() > maxMessageLen {
+		return &AccessError{Code: CodeBounds, STag: h.STag, TO: h.TO, N: s.n(), Need: need, Stream: r.config.Stream.number}
+	}
+	region, mem, err := r.config.Stream.hold(h.STag, h.TO, s.n(), need)
+	if err != nil {
+		return unlessDiscarded(err)
+	}
+	defer region.mu.RUnlock() // +checklocksforce: hold has locked it; the copy may panic
+	if s.payload != nil && region.memory != nil {
+		return region.store(s.payload, h.TO)
+	}
+	if s.payload != nil && mem != nil {
+		region.putAround(mem, s.payload, region.span(h.TO, s.n()), r.earlySpans)
+	}
+	return nil
 }
