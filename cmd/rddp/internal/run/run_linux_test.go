@@ -315,6 +315,18 @@ func TestExitStatus(t *testing.T) {
 	}
 }
 
+// TestScriptWithoutShell: a script without a first line that names its shell is for /bin/sh, as
+// other programs that start programs have it.
+func TestScriptWithoutShell(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "script")
+	if err := os.WriteFile(script, []byte("echo \"$1,$2\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := under(script, "one", "and two").Output(); err != nil || string(got) != "one,and two\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 // The supervisor cannot start a program that does not exist, or a supervisor.
 func TestCannotStart(t *testing.T) {
 	self, err := os.Executable()

@@ -62,6 +62,9 @@ func Stage() {
 	}
 	// The supervisor is already serving, so the error goes to the program's user.
 	err = syscall.Exec(path, args, os.Environ())
+	if errors.Is(err, unix.ENOEXEC) { // as execvp: a script without a first line that names its shell
+		_ = syscall.Exec("/bin/sh", append([]string{"sh", path}, args[1:]...), os.Environ()) // err says more
+	}
 	fmt.Fprintf(os.Stderr, "rddp run: %s: %v\n", path, err)
 	os.Exit(exitCannotRun)
 }
