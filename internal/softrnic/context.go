@@ -230,7 +230,7 @@ func (c *Context) Close() {
 
 // Do carries out a command. in is its input, and driverIn the provider's input. Do returns the two
 // answers.
-func (c *Context) Do(caller Caller, cmd uverbs.Command, in, driverIn []byte) (out, driverOut []byte, e syscall.Errno) {
+func (c *Context) Do(caller Caller, cmd uverbs.Command, in, driverIn []byte) (out, driverOut []byte, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -255,6 +255,19 @@ func (c *commands) QueryDevice() uverbs.Device {
 	}
 	return d
 }
+
+// none is the error of a command that names an object which is not there.
+func none(kind string, handle uint32) error {
+	return uverbs.Refuse(syscall.EINVAL, "there is no %s with handle %d", kind, handle)
+}
+
+// inUse is the error of a command that would destroy an object which others use.
+func inUse(kind string, users int) error {
+	return uverbs.Refuse(syscall.EBUSY, "the %s is in use by %d objects", kind, users)
+}
+
+// errNoRoom is the error of a command that would make a ring for which there is no memory.
+var errNoRoom = uverbs.Refuse(syscall.ENOMEM, "the file of the device has no room for the ring of the queue")
 
 // newHandle returns a handle that no object of the device has.
 func (c *Context) newHandle() uint32 { return c.dev.last.Add(1) }
@@ -285,19 +298,19 @@ func (c *Context) giveBackLocked(m uverbs.Mapping) {
 }
 
 // GetContext makes the channel for asynchronous events. A context has only one.
-func (c *commands) GetContext() (fd uint32, e syscall.Errno) {
+func (c *commands) GetContext() (fd uint32, err error) {
 	c.asyncMu.Lock()
 	defer c.asyncMu.Unlock()
 	if c.async != nil {
-		return 0, syscall.EINVAL
+		return 0, uverbs.Refuse(syscall.EINVAL, "the context has been made")
 	}
 	fd, ch, err := c.caller.NewChannel()
 	if err != nil {
-		return 0, syscall.EMFILE
+		return 0, uverbs.Refuse(syscall.EMFILE, "no channel for events: %v", err)
 	}
 	c.async = ch
 	c.stopFaults = c.dev.faults.Start(func(e uverbs.EventType) { c.raise(onlyPort, e) })
-	return fd, 0
+	return fd, nil
 }
 
 // raise sends an asynchronous event about an object, and returns how many have been sent: 0 or 1.
@@ -331,10 +344,10 @@ func isAbout(userHandle uint64) func([]byte) bool {
 // CreateCompChannel makes a channel for completions.
 //
 // +checklocks:c.mu
-func (c *commands) CreateCompChannel() (fd uint32, e syscall.Errno) {
+func (c *commands) CreateCompChannel() (fd uint32, err error) {
 	fd, ch, err := c.caller.NewChannel()
 	if err != nil {
-		return 0, syscall.EMFILE
+		return 0, uverbs.Refuse(syscall.EMFILE, "no channel for events: %v", err)
 	}
 	for old, x := range c.channels { // the device does not learn when the program closes a channel
 		if old.IsClosed() {
@@ -343,22 +356,22 @@ func (c *commands) CreateCompChannel() (fd uint32, e syscall.Errno) {
 		}
 	}
 	c.channels[ch] = &channel{ch, 1}
-	return fd, 0
+	return fd, nil
 }
 
 // QueryPort returns the number of GIDs of the one port.
-func (c *commands) QueryPort(port uint8) (gids uint32, e syscall.Errno) {
+func (c *commands) QueryPort(port uint8) (gids uint32, err error) {
 	if port != onlyPort {
-		return 0, syscall.EINVAL
+		return 0, uverbs.Refuse(syscall.EINVAL, "there is no port %d, only port %d", port, onlyPort)
 	}
-	return uint32(len(c.dev.addresses)), 0
+	return uint32(len(c.dev.addresses)), nil
 }
 
 // AllocPD makes a PD.
 //
 // +checklocks:c.mu
 func (c *commands) AllocPD() (handle uint32) {
-	pd := &protectionDomain{handle: c.newHandle()}
+	pd := &protectionDomain{handle: c.newHandle(), keys: &c.dev.keys}
 	c.pds[pd.handle] = pd
 	return pd.handle
 }
@@ -366,26 +379,32 @@ func (c *commands) AllocPD() (handle uint32) {
 // DeallocPD destroys a PD that nothing uses.
 //
 // +checklocks:c.mu
-func (c *commands) DeallocPD(handle uint32) syscall.Errno {
+func (c *commands) DeallocPD(handle uint32) error {
 	pd := c.pds[handle]
 	switch {
 	case pd == nil:
-		return syscall.EINVAL
+		return none("PD", handle)
 	case pd.users > 0:
-		return syscall.EBUSY
+		return inUse("PD", pd.users)
 	}
 	pd.port.close()
 	delete(c.pds, handle)
-	return 0
+	return nil
 }
 
 // CreateAH makes an address for datagrams.
 //
 // +checklocks:c.mu
-func (c *commands) CreateAH(pdHandle uint32, a uverbs.Address) (handle uint32, e syscall.Errno) {
+func (c *commands) CreateAH(pdHandle uint32, a uverbs.Address) (handle uint32, err error) {
 	pd := c.pds[pdHandle]
-	if pd == nil || !a.Global || int(a.SGIDIndex) >= len(c.dev.addresses) || a.Port > onlyPort {
-		return 0, syscall.EINVAL
+	if pd == nil {
+		return 0, none("PD", pdHandle)
+	}
+	if err := c.dev.checkAddress(&a); err != nil {
+		return 0, err
+	}
+	if a.Port > onlyPort {
+		return 0, uverbs.Refuse(syscall.EINVAL, "port_num %d: there is only port %d", a.Port, onlyPort)
 	}
 	pd.users++
 	n := c.newHandle()
@@ -396,23 +415,23 @@ func (c *commands) CreateAH(pdHandle uint32, a uverbs.Address) (handle uint32, e
 		pd.addresses = make(map[uint32]uverbs.GID)
 	}
 	pd.addresses[n] = a.DGID
-	return n, 0
+	return n, nil
 }
 
 // DestroyAH destroys an address.
 //
 // +checklocks:c.mu
-func (c *commands) DestroyAH(handle uint32) syscall.Errno {
+func (c *commands) DestroyAH(handle uint32) error {
 	pd := c.ahs[handle]
 	if pd == nil {
-		return syscall.EINVAL
+		return none("address handle", handle)
 	}
 	pd.users--
 	pd.mu.Lock()
 	delete(pd.addresses, handle)
 	pd.mu.Unlock()
 	delete(c.ahs, handle)
-	return 0
+	return nil
 }
 
 func uintString(n uint32) string { return strconv.FormatUint(uint64(n), 10) }

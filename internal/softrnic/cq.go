@@ -83,64 +83,64 @@ func (q *completionQueue) arm(n notice) {
 const leastCQE = 15
 
 // checkCQE returns an error for a size that a CQ can't have.
-func checkCQE(n uint32) syscall.Errno {
+func checkCQE(n uint32) error {
 	if n == 0 || n > limits.MaxCQE {
-		return syscall.EINVAL
+		return uverbs.Refuse(syscall.EINVAL, "cqe %d: the device has 1 to %d", n, limits.MaxCQE)
 	}
-	return 0
+	return nil
 }
 
 // CreateCQ makes a CQ.
 //
 // +checklocks:c.mu
-func (c *commands) CreateCQ(a uverbs.CQ) (handle, entries uint32, at uverbs.Mapping, e syscall.Errno) {
+func (c *commands) CreateCQ(a uverbs.CQ) (handle, entries uint32, at uverbs.Mapping, err error) {
 	if a.Vector > 0 {
-		return 0, 0, at, syscall.EINVAL
+		return 0, 0, at, uverbs.Refuse(syscall.EINVAL, "comp_vector %d: the device has 1", a.Vector)
 	}
 	if a.Flags != 0 {
-		return 0, 0, at, syscall.EOPNOTSUPP
+		return 0, 0, at, uverbs.Refuse(syscall.EOPNOTSUPP, "the device has no flags of completion queues, and %#x are asked for", a.Flags)
 	}
-	if e := checkCQE(a.CQE); e != 0 {
-		return 0, 0, at, e
+	if err := checkCQE(a.CQE); err != nil {
+		return 0, 0, at, err
 	}
 	var ch *channel
 	if a.Channel >= 0 {
 		if ch = c.channels[c.caller.FindChannel(a.Channel)]; ch == nil {
-			return 0, 0, at, syscall.EBADF
+			return 0, 0, at, uverbs.Refuse(syscall.EBADF, "descriptor %d is not a completion channel of this context", a.Channel)
 		}
 	}
 	r, at, ok := c.newRingLocked(max(a.CQE, leastCQE), uverbs.CQElementLen)
 	if !ok {
-		return 0, 0, at, syscall.ENOMEM
+		return 0, 0, at, errNoRoom
 	}
 	q := &completionQueue{ctx: c.Context, handle: c.newHandle(), userHandle: a.UserHandle, channel: ch, ring: r, at: at}
 	if ch != nil {
 		ch.users++
 	}
 	c.cqs[q.handle] = q
-	return q.handle, min(r.Cap(), limits.MaxCQE), at, 0
+	return q.handle, min(r.Cap(), limits.MaxCQE), at, nil
 }
 
 // ResizeCQ gives a CQ a ring for n entries.
 //
 // +checklocks:c.mu
-func (c *commands) ResizeCQ(handle, n uint32) (has uint32, at uverbs.Mapping, e syscall.Errno) {
+func (c *commands) ResizeCQ(handle, n uint32) (has uint32, at uverbs.Mapping, err error) {
 	q := c.cqs[handle]
 	if q == nil {
-		return 0, at, syscall.EINVAL
+		return 0, at, none("CQ", handle)
 	}
-	if e := checkCQE(n); e != 0 {
-		return 0, at, e
+	if err := checkCQE(n); err != nil {
+		return 0, at, err
 	}
 	c.look() // work requests that were posted before may complete before
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if n < q.ring.Len() {
-		return 0, at, syscall.EINVAL
+		return 0, at, uverbs.Refuse(syscall.EINVAL, "cqe %d: the queue has %d completions", n, q.ring.Len())
 	}
 	r, at, ok := c.newRingLocked(max(n, leastCQE), uverbs.CQElementLen)
 	if !ok {
-		return 0, at, syscall.ENOMEM
+		return 0, at, errNoRoom
 	}
 	b := make([]byte, q.ring.EntryLen())
 	for q.ring.Take(b) {
@@ -148,35 +148,35 @@ func (c *commands) ResizeCQ(handle, n uint32) (has uint32, at uverbs.Mapping, e 
 	}
 	c.giveBackLocked(q.at)
 	q.ring, q.at = r, at
-	return min(r.Cap(), limits.MaxCQE), at, 0
+	return min(r.Cap(), limits.MaxCQE), at, nil
 }
 
 // ReqNotifyCQ asks for an event.
 //
 // +checklocks:c.mu
-func (c *commands) ReqNotifyCQ(handle uint32, solicitedOnly bool) syscall.Errno {
+func (c *commands) ReqNotifyCQ(handle uint32, solicitedOnly bool) error {
 	q := c.cqs[handle]
 	if q == nil {
-		return syscall.EINVAL
+		return none("CQ", handle)
 	}
 	if solicitedOnly {
 		q.arm(solicited)
 	} else {
 		q.arm(anyNext)
 	}
-	return 0
+	return nil
 }
 
 // DestroyCQ destroys a CQ that no queue pair uses.
 //
 // +checklocks:c.mu
-func (c *commands) DestroyCQ(handle uint32) (completions, asynchronous uint32, e syscall.Errno) {
+func (c *commands) DestroyCQ(handle uint32) (completions, asynchronous uint32, err error) {
 	q := c.cqs[handle]
 	switch {
 	case q == nil:
-		return 0, 0, syscall.EINVAL
+		return 0, 0, none("CQ", handle)
 	case q.users > 0:
-		return 0, 0, syscall.EBUSY
+		return 0, 0, inUse("CQ", q.users)
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -187,5 +187,5 @@ func (c *commands) DestroyCQ(handle uint32) (completions, asynchronous uint32, e
 	q.ring = nil
 	c.giveBackLocked(q.at)
 	delete(c.cqs, handle)
-	return completions, c.reported(q.userHandle, q.asyncEvents), 0
+	return completions, c.reported(q.userHandle, q.asyncEvents), nil
 }

@@ -59,6 +59,8 @@ type Device struct {
 	// the calls of Expect that are in effect, by peer
 	expected map[far]int  // +checklocks:mu
 	refusals refusedPeers // +checklocks:mu
+
+	keys keyBook
 	// the open contexts; nil once the device is closed
 	contexts map[*Context]struct{} // +checklocks:mu
 }

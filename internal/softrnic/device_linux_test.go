@@ -141,9 +141,9 @@ func (p *program) FindChannel(fd int32) Channel {
 
 // Do and Map make a program a guest.Kernel; Doorbell is the Context's.
 func (p *program) Do(cmd uint32, in, driverIn []byte, outLen, driverOutLen int) (out, driverOut []byte, err error) {
-	out, driverOut, e := p.ctx.Do(p, uverbs.Command(cmd), in, driverIn)
-	if e != 0 {
-		return nil, nil, e
+	out, driverOut, err = p.ctx.Do(p, uverbs.Command(cmd), in, driverIn)
+	if err != nil {
+		return nil, nil, uverbs.ErrnoOf(err)
 	}
 	return append(out, make([]byte, max(0, outLen-len(out)))...), append(driverOut, make([]byte, max(0, driverOutLen-len(driverOut)))...), nil
 }

@@ -1,6 +1,7 @@
 package softrnic
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"slices"
@@ -154,7 +155,7 @@ func (e *end) judge() {
 	case verdictRefused:
 		e.why = e.l.out.why // +checklocksignore: the link's queue pair is locked
 	case verdictOurs:
-		e.why = "the peer has broken the rules: " + e.err.Error()
+		e.why = cmp.Or(e.q.explainRemoteLocked(e.err), "the peer has broken the rules: "+e.err.Error())
 	case verdictLeft:
 		e.status, e.why = uverbs.FlushErr, "the peer has disconnected"
 	}
@@ -231,6 +232,9 @@ func (l *link) settle(status uverbs.WCStatus) {
 	l.q.mu.Lock()
 	defer l.q.mu.Unlock()
 	for _, f := range l.out.settles(status) {
+		if f.status != uverbs.Success && f.status != uverbs.FlushErr {
+			l.q.tells(f, cmp.Or(f.why, l.out.why))
+		}
 		l.q.sendCQ.complete(&uverbs.WC{ID: f.id, Status: f.status, Op: uverbs.WCOpOf(f.op), Len: f.n, QPN: l.q.num}, false)
 	}
 	l.q.life.settled()

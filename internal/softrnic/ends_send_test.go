@@ -118,7 +118,7 @@ func (h *half) post(b *[]packet, p piece) bool {
 		return true
 	}
 	if w.local == wishMemory && p.kind != pieceRead && p.kind != pieceFrame {
-		h.s.fails(&h.out, uverbs.LocalProtErr)
+		h.s.fails(&h.out, uverbs.LocalProtErr, "")
 		h.retires()
 		return false
 	}

@@ -67,7 +67,7 @@ func (l *link) completed(c *rdmap.Completion) bool {
 		switch c.Status {
 		case rdmap.StatusOK:
 			if err := f.answered(ch, c); err != nil {
-				l.out.breaks(f, localStatus(err), "")
+				l.out.breaks(f, localStatus(err), err.Error())
 			}
 			l.out.answers(f)
 			l.retireLocked()

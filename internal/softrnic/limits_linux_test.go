@@ -30,9 +30,9 @@ func TestNoAtomics(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, _, errno := c.Do(nil, uverbs.QueryDevice|uverbs.Extended, make([]byte, 8), nil)
-		if errno != 0 {
-			t.Fatal(errno)
+		out, _, err := c.Do(nil, uverbs.QueryDevice|uverbs.Extended, make([]byte, 8), nil)
+		if err != nil {
+			t.Fatal(err)
 		}
 		kind, rc := binary.NativeEndian.Uint32(out[atomics:]), binary.NativeEndian.Uint32(out[pagingRC:])
 		if (kind == 0) != none || (rc&pagingAtomic == 0) != none || rc == 0 {
@@ -71,13 +71,13 @@ func TestTrueLimits(t *testing.T) {
 	if caps.MaxSendWR != limits.MaxQPWR || caps.MaxRecvWR != limits.MaxQPWR {
 		t.Errorf("a queue pair of %d has %+v", limits.MaxQPWR, caps)
 	}
-	if _, e := checkCaps(caps, false); e != 0 {
-		t.Errorf("the same sizes once more: %v", e)
+	if _, err := checkCaps(caps, false); err != nil {
+		t.Errorf("the same sizes once more: %v", err)
 	}
 	in := words(0, 0, 0, 0, p.pd, limits.MaxSRQWR, 1, 0, 0, 0)
-	out, _, e := p.ctx.Do(p, uverbs.CreateSRQ, in, nil)
-	if e != 0 {
-		t.Fatal(e)
+	out, _, err := p.ctx.Do(p, uverbs.CreateSRQ, in, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
 	if got := binary.LittleEndian.Uint32(out[4:]); got != limits.MaxSRQWR {
 		t.Errorf("a shared queue of %d has %d", limits.MaxSRQWR, got)

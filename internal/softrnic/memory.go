@@ -1,6 +1,7 @@
 package softrnic
 
 import (
+	"fmt"
 	"math"
 	"syscall"
 
@@ -27,6 +28,7 @@ type protectionDomain struct {
 	domain ddp.Domain
 	// users is the number of objects that use the PD. The Context's mutex guards it.
 	users int
+	keys  *keyBook // of the device
 
 	port port // where the peers of its queue pairs connect
 
@@ -89,14 +91,14 @@ const supportedAccess = uverbs.LocalWrite | uverbs.RemoteWrite | uverbs.RemoteRe
 	uverbs.ZeroBased | uverbs.OnDemand | uverbs.OptionalAccess
 
 // checkAccess returns an error for rights that no memory region may have.
-func checkAccess(a uverbs.Access) syscall.Errno {
+func checkAccess(a uverbs.Access) error {
 	switch {
 	case a&^supportedAccess != 0:
-		return syscall.EOPNOTSUPP
+		return uverbs.Refuse(syscall.EOPNOTSUPP, "access %#x: the device does not know %#x", uint32(a), uint32(a&^supportedAccess))
 	case a&(uverbs.RemoteWrite|uverbs.RemoteAtomic) != 0 && a&uverbs.LocalWrite == 0:
-		return syscall.EINVAL
+		return uverbs.Refuse(syscall.EINVAL, "access %#x: IBV_ACCESS_REMOTE_WRITE and IBV_ACCESS_REMOTE_ATOMIC need IBV_ACCESS_LOCAL_WRITE", uint32(a))
 	}
-	return 0
+	return nil
 }
 
 // remoteAccess returns the rights that a gives to peers.
@@ -113,41 +115,46 @@ func remoteAccess(a uverbs.Access) (r ddp.Access) {
 }
 
 // register makes m known to peers and to the queue pairs of its PD.
-func (m *memoryRegion) register() syscall.Errno {
-	if e := checkAccess(m.Access); e != 0 {
-		return e
+func (m *memoryRegion) register() error {
+	if err := checkAccess(m.Access); err != nil {
+		return err
 	}
-	if e := m.checkMemory(); e != 0 {
-		return e
+	if err := m.checkMemory(); err != nil {
+		return err
 	}
 	r, err := m.pd.domain.RegisterMemory(m, 0, m.VA, m.Len, remoteAccess(m.Access), 0)
 	if err != nil {
-		return syscall.EINVAL
+		return uverbs.Refuse(syscall.EINVAL, "%v", err)
 	}
 	m.region, m.windows = r, make(map[*ddp.Region]struct{}) // +checklocksignore: nobody else has m yet
+	m.pd.keys.add(m.key(), m.pd)
 	m.pd.mu.Lock()
 	defer m.pd.mu.Unlock()
 	if m.pd.regions == nil {
 		m.pd.regions = make(map[uint32]*memoryRegion)
 	}
 	m.pd.regions[m.key()] = m
-	return 0
+	return nil
 }
 
 // checkMemory returns an error for memory that cannot be registered. Memory that is registered on
 // demand need not exist yet.
-func (m *memoryRegion) checkMemory() syscall.Errno {
+func (m *memoryRegion) checkMemory() error {
 	switch {
 	case m.Access&uverbs.OnDemand == 0:
-		if m.Len == 0 || m.process.Check(m.Start, m.Len, m.Access&uverbs.LocalWrite != 0) != nil {
-			return syscall.EFAULT
+		if m.Len == 0 {
+			return uverbs.Refuse(syscall.EFAULT, "the length is 0")
+		}
+		writes := m.Access&uverbs.LocalWrite != 0
+		if err := m.process.Check(m.Start, m.Len, writes); err != nil {
+			return uverbs.Refuse(syscall.EFAULT, "%d bytes at %#x: the program does not have all of that memory, or may not write it (writes: %t)", m.Len, m.Start, writes)
 		}
 	case m.Len == math.MaxUint64 && m.Start == 0 && m.VA == 0: // all memory that the program has, and will have
 		m.Len = math.MaxInt64 // no program has more
 	case m.Len == 0 || m.Start > math.MaxInt64-min(m.Len, math.MaxInt64):
-		return syscall.EINVAL
+		return uverbs.Refuse(syscall.EINVAL, "%d bytes at %#x are no range of memory", m.Len, m.Start)
 	}
-	return 0
+	return nil
 }
 
 // deregister ends all access through m. When it returns, no copy is under way.
@@ -155,6 +162,7 @@ func (m *memoryRegion) deregister() {
 	m.pd.mu.Lock()
 	delete(m.pd.regions, m.key())
 	m.pd.mu.Unlock()
+	m.pd.keys.remove(m.key(), m.pd)
 	m.copying.Lock()
 	m.gone = true
 	m.copying.Unlock()
@@ -177,7 +185,11 @@ func (pd *protectionDomain) find(s uverbs.SGE, write bool) (*memoryRegion, uint6
 	m := pd.regions[s.LKey]
 	pd.mu.RUnlock()
 	if m == nil || s.Addr < m.VA || s.Addr-m.VA > m.Len || uint64(s.Len) > m.Len-(s.Addr-m.VA) || write && m.Access&uverbs.LocalWrite == 0 {
-		return nil, 0, errLocalProtection
+		var right uverbs.Access
+		if write {
+			right = uverbs.LocalWrite
+		}
+		return nil, 0, &protectionError{fmt.Sprintf("an SGE with lkey %#x, %d bytes at %#x: %s", s.LKey, s.Len, s.Addr, pd.explain(s.LKey, s.Addr, uint64(s.Len), right))}
 	}
 	return m, m.Start + (s.Addr - m.VA), nil
 }
@@ -186,8 +198,11 @@ func (pd *protectionDomain) find(s uverbs.SGE, write bool) (*memoryRegion, uint6
 func (m *memoryRegion) copy(b []byte, addr uint64, do func(p Process, b []byte, addr uint64) error) error {
 	m.copying.RLock()
 	defer m.copying.RUnlock()
-	if m.gone || do(m.process, b, addr) != nil {
-		return errLocalProtection
+	switch {
+	case m.gone:
+		return &protectionError{fmt.Sprintf("an SGE with lkey %#x: the memory region was deregistered while the work request was under way", m.key())}
+	case do(m.process, b, addr) != nil:
+		return &protectionError{fmt.Sprintf("an SGE with lkey %#x: the program has no memory at %#x any more, or may not write it", m.key(), addr)}
 	}
 	return nil
 }
@@ -247,50 +262,53 @@ func total(list []byte) (n uint64) {
 // RegMR registers memory of the caller.
 //
 // +checklocks:c.mu
-func (c *commands) RegMR(r uverbs.MemoryRegion) (handle, key uint32, e syscall.Errno) {
-	m, e := c.newRegionLocked(r)
-	if e != 0 {
-		return 0, 0, e
+func (c *commands) RegMR(r uverbs.MemoryRegion) (handle, key uint32, err error) {
+	m, err := c.newRegionLocked(r)
+	if err != nil {
+		return 0, 0, err
 	}
 	m.handle = c.newHandle()
 	c.mrs[m.handle] = m
-	return m.handle, m.key(), 0
+	return m.handle, m.key(), nil
 }
 
 // newRegionLocked registers memory of the caller.
 //
 // +checklocks:c.mu
-func (c *commands) newRegionLocked(r uverbs.MemoryRegion) (*memoryRegion, syscall.Errno) {
+func (c *commands) newRegionLocked(r uverbs.MemoryRegion) (*memoryRegion, error) {
 	pd := c.pds[r.PD]
 	if pd == nil {
-		return nil, syscall.EINVAL
+		return nil, none("PD", r.PD)
 	}
 	p, err := c.caller.Process()
 	if err != nil {
-		return nil, syscall.EFAULT
+		return nil, uverbs.Refuse(syscall.EFAULT, "the program's memory: %v", err)
 	}
 	if e := c.dev.faults.Register(); e != 0 {
-		return nil, e
+		return nil, uverbs.Refuse(e, "--fault asks for it")
 	}
 	if r.Access&uverbs.ZeroBased != 0 {
 		r.VA = 0
 	}
 	m := &memoryRegion{pd: pd, process: p, MemoryRegion: r}
-	if e := m.register(); e != 0 {
-		return nil, e
+	if err := m.register(); err != nil {
+		return nil, err
 	}
 	pd.users++
-	return m, 0
+	return m, nil
 }
 
 // ReregMR replaces an MR by another one with the same handle. If it fails, the MR stays.
 //
 // +checklocks:c.mu
-func (c *commands) ReregMR(r uverbs.MemoryRegion) (key uint32, e syscall.Errno) {
+func (c *commands) ReregMR(r uverbs.MemoryRegion) (key uint32, err error) {
 	old := c.mrs[r.Handle]
 	const known = uverbs.ReregTranslation | uverbs.ReregPD | uverbs.ReregAccess
-	if old == nil || r.Flags == 0 || r.Flags&^known != 0 {
-		return 0, syscall.EINVAL
+	if old == nil {
+		return 0, none("MR", r.Handle)
+	}
+	if r.Flags == 0 || r.Flags&^known != 0 {
+		return 0, uverbs.Refuse(syscall.EINVAL, "flags %#x", r.Flags)
 	}
 	n := old.MemoryRegion
 	if r.Flags&uverbs.ReregTranslation != 0 {
@@ -302,27 +320,30 @@ func (c *commands) ReregMR(r uverbs.MemoryRegion) (key uint32, e syscall.Errno) 
 	if r.Flags&uverbs.ReregAccess != 0 {
 		n.Access = r.Access
 	}
-	m, e := c.newRegionLocked(n)
-	if e != 0 {
-		return 0, e
+	m, err := c.newRegionLocked(n)
+	if err != nil {
+		return 0, err
 	}
 	old.deregister()
 	old.pd.users--
 	m.handle = old.handle
 	c.mrs[m.handle] = m
-	return m.key(), 0
+	return m.key(), nil
 }
 
 // DeregMR ends all access through an MR.
 //
 // +checklocks:c.mu
-func (c *commands) DeregMR(handle uint32) syscall.Errno {
+func (c *commands) DeregMR(handle uint32) error {
 	m := c.mrs[handle]
-	if m == nil || m.hasWindow() { // see ibv_dereg_mr(3) for windows
-		return syscall.EINVAL
+	switch {
+	case m == nil:
+		return none("MR", handle)
+	case m.hasWindow(): // see ibv_dereg_mr(3)
+		return uverbs.Refuse(syscall.EINVAL, "a memory window is bound to the MR with lkey %#x", m.key())
 	}
 	m.deregister()
 	m.pd.users--
 	delete(c.mrs, handle)
-	return 0
+	return nil
 }

@@ -2,6 +2,7 @@ package softrnic
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -84,38 +85,51 @@ func (q *queuePair) beginFaultsLocked() {
 }
 
 // checkCaps returns the sizes that a queue pair gets, or an error for sizes that it can't have.
-func checkCaps(c uverbs.Caps, hasSRQ bool) (uverbs.Caps, syscall.Errno) {
+func checkCaps(c uverbs.Caps, hasSRQ bool) (uverbs.Caps, error) {
 	if hasSRQ {
 		c.MaxRecvWR, c.MaxRecvSGE = 0, 0
 	}
-	if c.MaxSendWR > limits.MaxQPWR || c.MaxRecvWR > limits.MaxQPWR || c.MaxSendSGE > limits.MaxSGE || c.MaxRecvSGE > limits.MaxSGE ||
-		c.MaxInline > maxInline {
-		return c, syscall.EINVAL
+	for _, x := range []struct {
+		name       string
+		asked, max uint32
+	}{
+		{"max_send_wr", c.MaxSendWR, limits.MaxQPWR}, {"max_recv_wr", c.MaxRecvWR, limits.MaxQPWR},
+		{"max_send_sge", c.MaxSendSGE, limits.MaxSGE}, {"max_recv_sge", c.MaxRecvSGE, limits.MaxSGE}, {"max_inline_data", c.MaxInline, maxInline},
+	} {
+		if x.asked > x.max {
+			return c, uverbs.Refuse(syscall.EINVAL, "%s %d: the device has %d", x.name, x.asked, x.max)
+		}
 	}
 	// The entries are padded to a power of two, so there is more room for inline data than asked
 	// for.
 	const spare = 256
 	c.MaxInline = max(c.MaxInline, spare, uverbs.SGELen*c.MaxSendSGE)
 	c.MaxSendWR = max(c.MaxSendWR, 1)
-	return c, 0
+	return c, nil
 }
 
 // CreateQP makes a queue pair.
 //
 // +checklocks:c.mu
-func (c *commands) CreateQP(a uverbs.QP) (made uverbs.CreatedQP, e syscall.Errno) {
+func (c *commands) CreateQP(a uverbs.QP) (made uverbs.CreatedQP, err error) {
 	if !a.Type.Connected() && a.Type != uverbs.UD || a.Flags != 0 {
-		c.dev.log.Info("no such queue pair", "type", a.Type.String(), "flags", a.Flags)
-		return made, syscall.EOPNOTSUPP
+		return made, uverbs.Refuse(syscall.EOPNOTSUPP, "the device has no queue pair of type %v with flags %#x", a.Type, a.Flags)
 	}
 	pd, sendCQ, recvCQ := c.pds[a.PD], c.cqs[a.SendCQ], c.cqs[a.RecvCQ]
 	srq := c.srqs[a.SRQ]
-	if pd == nil || sendCQ == nil || recvCQ == nil || a.HasSRQ && srq == nil {
-		return made, syscall.EINVAL
+	switch {
+	case pd == nil:
+		return made, none("PD", a.PD)
+	case sendCQ == nil:
+		return made, none("CQ", a.SendCQ)
+	case recvCQ == nil:
+		return made, none("CQ", a.RecvCQ)
+	case a.HasSRQ && srq == nil:
+		return made, none("SRQ", a.SRQ)
 	}
-	caps, e := checkCaps(a.Caps, a.HasSRQ)
-	if e != 0 {
-		return made, e
+	caps, err := checkCaps(a.Caps, a.HasSRQ)
+	if err != nil {
+		return made, err
 	}
 	q := &queuePair{
 		ctx: c.Context, life: life{kind: a.Type}, kind: a.Type, userHandle: a.UserHandle, pd: pd, sendCQ: sendCQ, recvCQ: recvCQ, caps: caps, signalAll: a.SignalAll,
@@ -124,17 +138,17 @@ func (c *commands) CreateQP(a uverbs.QP) (made uverbs.CreatedQP, e syscall.Errno
 	if a.HasSRQ {
 		q.srq, q.recv = srq, &srq.receiveQueue
 	}
-	if e := c.makeRingsLocked(q); e != 0 {
-		return made, e
+	if err := c.makeRingsLocked(q); err != nil {
+		return made, err
 	}
 	if err := pd.port.enter(c.dev, q); err != nil {
 		c.dev.log.Warn("no queue pair, because peers could not connect to it", "err", err)
 		c.giveBackLocked(q.sqAt)
 		c.giveBackLocked(q.rqAt)
-		return made, syscall.ENOMEM
+		return made, uverbs.Refuse(syscall.ENOMEM, "peers could not connect to it: %v", err)
 	}
 	c.enlistLocked(q)
-	return uverbs.CreatedQP{Handle: q.handle, Num: q.num, Caps: q.caps, SQ: q.sqAt, RQ: q.rqAt}, 0
+	return uverbs.CreatedQP{Handle: q.handle, Num: q.num, Caps: q.caps, SQ: q.sqAt, RQ: q.rqAt}, nil
 }
 
 // migrated is the state of a path that no other path replaces.
@@ -143,22 +157,22 @@ const migrated = 0
 // makeRingsLocked makes the rings of q.
 //
 // +checklocks:c.mu
-func (c *Context) makeRingsLocked(q *queuePair) syscall.Errno {
+func (c *Context) makeRingsLocked(q *queuePair) error {
 	var ok bool
 	if q.sq, q.sqAt, ok = c.newRingLocked(q.caps.MaxSendWR, uverbs.SendElementLen(q.caps.MaxSendSGE, q.caps.MaxInline)); !ok {
-		return syscall.ENOMEM
+		return errNoRoom
 	}
 	q.caps.MaxSendWR = min(q.sq.Cap(), limits.MaxQPWR) // a program may ask for as many as it has got
 	if q.recv != nil {
-		return 0
+		return nil
 	}
 	r, at, ok := c.newRingLocked(max(q.caps.MaxRecvWR, 1), uverbs.RecvElementLen(q.caps.MaxRecvSGE))
 	if !ok {
 		c.giveBackLocked(q.sqAt)
-		return syscall.ENOMEM
+		return errNoRoom
 	}
 	q.recv, q.rqAt, q.caps.MaxRecvWR = &receiveQueue{ring: r}, at, min(r.Cap(), limits.MaxQPWR)
-	return 0
+	return nil
 }
 
 // enlistLocked makes q an object of the context.
@@ -181,39 +195,39 @@ func (c *Context) enlistLocked(q *queuePair) {
 // QueryQP returns the attributes of a queue pair.
 //
 // +checklocks:c.mu
-func (c *commands) QueryQP(handle uint32) (uverbs.QPState, syscall.Errno) {
+func (c *commands) QueryQP(handle uint32) (uverbs.QPState, error) {
 	q := c.qps[handle]
 	if q == nil {
-		return uverbs.QPState{}, syscall.EINVAL
+		return uverbs.QPState{}, none("QP", handle)
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return uverbs.QPState{Attributes: q.life.attrs, Caps: q.caps, SignalAll: q.signalAll}, 0
+	return uverbs.QPState{Attributes: q.life.attrs, Caps: q.caps, SignalAll: q.signalAll}, nil
 }
 
 // ModifyQP changes attributes and the state of a queue pair.
 //
 // +checklocks:c.mu
-func (c *commands) ModifyQP(a uverbs.Change) syscall.Errno {
+func (c *commands) ModifyQP(a uverbs.Change) error {
 	q := c.qps[a.Handle]
 	if q == nil {
-		return syscall.EINVAL
+		return none("QP", a.Handle)
 	}
 	return q.modify(&a)
 }
 
 // modify changes attributes and the state of q as the program asks.
-func (q *queuePair) modify(a *uverbs.Change) syscall.Errno {
+func (q *queuePair) modify(a *uverbs.Change) error {
 	q.mu.Lock()
 	from := q.life.seen()
 	if q.life.managed && from == uverbs.Err && a.Mask == uverbs.MaskState && a.To.State == uverbs.SQD {
 		// librdmacm drains the queue of an RNIC before it disconnects, even if the peer was faster.
 		q.mu.Unlock()
-		return 0
+		return nil
 	}
-	if !a.Allowed(q.kind, from) || !valid(a) || !q.reachableLocked(a) {
+	if err := q.checkLocked(a, from); err != nil {
 		q.mu.Unlock()
-		return syscall.EINVAL
+		return err
 	}
 	a.Apply(&q.life.attrs)
 	to := from
@@ -227,12 +241,12 @@ func (q *queuePair) modify(a *uverbs.Change) syscall.Errno {
 		} else {
 			q.reset()
 		}
-		return 0
+		return nil
 	}
 	if q.life.isAhead() {
 		q.life.follows(to)
 		q.mu.Unlock()
-		return 0
+		return nil
 	}
 	early := q.isEarly(from) // the doorbell may not have looked yet
 	q.life.setState(to)
@@ -252,53 +266,72 @@ func (q *queuePair) modify(a *uverbs.Change) syscall.Errno {
 	case to == uverbs.SQD:
 		q.look() // when modify returns, no goroutine begins a work request any more
 	}
-	return 0
+	return nil
 }
 
-// valid reports whether the device supports the values that a sets. It refuses what rxe refuses: a
-// program may count on the other values, such as a retry count that has no room in InfiniBand's
-// field.
-func valid(a *uverbs.Change) bool {
+// checkLocked returns an error for a change that a program may not make in state from, or that the
+// device does not support. The device refuses the values that rxe refuses: a program may count on
+// the others, such as a retry count that has no room in InfiniBand's field.
+//
+// +checklocks:q.mu
+func (q *queuePair) checkLocked(a *uverbs.Change, from uverbs.State) error {
+	err := a.Check(q.kind, from)
 	const longestTimeout = 31 // 5 bits
 	to := &a.To
 	for _, x := range []struct {
-		mask    uverbs.Mask
-		invalid bool
+		mask     uverbs.Mask
+		name     string
+		got, max uint32
 	}{
-		{uverbs.MaskPort, to.Port != onlyPort},
-		{uverbs.MaskPKey, to.PKey != 0}, // the table has one
-		{uverbs.MaskMTU, to.MTU > uverbs.MTU},
-		{uverbs.MaskMaxRead, uint32(to.MaxRead) > limits.MaxRead},
-		{uverbs.MaskTimeout, to.Timeout > longestTimeout},
-		{uverbs.MaskAltPath, to.AltPort != onlyPort || to.AltTimeout > longestTimeout},
+		{uverbs.MaskPKey, "pkey_index", uint32(to.PKey), 0}, // the table has one
+		{uverbs.MaskMTU, "path_mtu", uint32(to.MTU), uint32(uverbs.MTU)},
+		{uverbs.MaskMaxRead, "max_rd_atomic", uint32(to.MaxRead), limits.MaxRead},
+		{uverbs.MaskTimeout, "timeout", uint32(to.Timeout), longestTimeout},
+		{uverbs.MaskAltPath, "alt_timeout", uint32(to.AltTimeout), longestTimeout},
 	} {
-		if a.Mask&x.mask != 0 && x.invalid {
-			return false
+		if err == nil && a.Mask&x.mask != 0 && x.got > x.max {
+			err = uverbs.Refuse(syscall.EINVAL, "%s %d: the device has at most %d", x.name, x.got, x.max)
 		}
 	}
-	return true
+	for _, x := range []struct {
+		mask uverbs.Mask
+		name string
+		port uint8
+	}{{uverbs.MaskPort, "port_num", to.Port}, {uverbs.MaskAltPath, "alt_port_num", to.AltPort}} {
+		if err == nil && a.Mask&x.mask != 0 && x.port != onlyPort {
+			err = uverbs.Refuse(syscall.EINVAL, "%s %d: there is only port %d", x.name, x.port, onlyPort)
+		}
+	}
+	if err == nil && a.Mask&uverbs.MaskAddress != 0 {
+		err = q.ctx.dev.checkAddress(&to.Address)
+	}
+	if r := (*uverbs.Refusal)(nil); errors.As(err, &r) {
+		return uverbs.Refuse(r.Errno, "qp_num %d, %s", q.num, r.Rule)
+	}
+	return err
 }
 
-// reachableLocked reports whether the device has, or can reach, the addresses that a sets.
-//
-// +checklocks:q.mu
-func (q *queuePair) reachableLocked(a *uverbs.Change) bool {
-	if a.Mask&uverbs.MaskAddress == 0 {
-		return true
+// checkAddress returns an error for an address that the device does not have, or cannot reach.
+func (d *Device) checkAddress(a *uverbs.Address) error {
+	switch {
+	case !a.Global:
+		return uverbs.Refuse(syscall.EINVAL, "ah_attr.is_global is 0: as over RoCE, an address is a GID, which needs a GRH")
+	case int(a.SGIDIndex) >= len(d.addresses):
+		return uverbs.Refuse(syscall.EINVAL, "sgid_index %d: the table of GIDs has %d", a.SGIDIndex, len(d.addresses))
 	}
-	return a.To.Address.Global && int(a.To.Address.SGIDIndex) < len(q.ctx.dev.addresses)
+	return nil
 }
 
 // DestroyQP ends and destroys a queue pair.
 //
 // +checklocks:c.mu
-func (c *commands) DestroyQP(handle uint32) (events uint32, e syscall.Errno) {
+func (c *commands) DestroyQP(handle uint32) (events uint32, err error) {
 	q := c.qps[handle]
 	if q == nil {
-		return 0, syscall.EINVAL
+		return 0, none("QP", handle)
 	}
 	c.destroyQPLocked(q)
-	return c.reported(q.userHandle, q.events.Load()), 0
+	return c.reported(q.userHandle, q.events.Load()), nil
 }
 
 // destroyQPLocked ends q. When it returns, nothing looks at the rings of q any more.

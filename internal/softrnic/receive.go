@@ -174,7 +174,13 @@ func (r *receiverHands) take() (*inbound, uverbs.WCStatus) {
 }
 
 // place is a method of hands.
-func (r *receiverHands) place(m *inbound, payload []byte) error { return m.at.scatter(payload) }
+func (r *receiverHands) place(m *inbound, payload []byte) error {
+	err := m.at.scatter(payload)
+	if err != nil {
+		r.l.q.tellsReceive(m, err)
+	}
+	return err
+}
 
 // invalidates is a method of hands.
 func (r *receiverHands) invalidates(key uint32) bool {

@@ -233,7 +233,7 @@ func (s *sender) payload(p []byte) error {
 func (s *sender) wrong(l *link, err error) bool {
 	l.q.mu.Lock()
 	defer l.q.mu.Unlock()
-	s.fails(&l.out, localStatus(err))
+	s.fails(&l.out, localStatus(err), err.Error())
 	l.retireLocked()
 	return false
 }

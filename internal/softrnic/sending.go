@@ -1,6 +1,7 @@
 package softrnic
 
 import (
+	"fmt"
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/rdmap"
@@ -76,13 +77,13 @@ func (s *sending) takes(w uverbs.SendWR, err error, kind uverbs.QPType, signalAl
 	f.remote = s.remote()
 	switch {
 	case err != nil || !known(w.Op, kind) || f.isRead && w.Flags&uverbs.Inline != 0:
-		f.status = uverbs.LocalQPErr
+		f.status, f.why = uverbs.LocalQPErr, "the device does not have this operation for such a queue pair, or its entry in the queue is wrong"
 	case w.Op == uverbs.OpAtomicWrite && w.Addr%8 != 0: // a NIC would send it, and learn that the request is invalid
 		f.status, f.why = uverbs.RemoteInvalidErr, "an atomic Write of a word that is not aligned"
 	case isLocal(w.Op):
 		f.n = 0
 	case n > uverbs.MaxMessage, kind == uverbs.UD && n > maxDatagram, isAtomic(w.Op) && n < 8:
-		f.status = uverbs.LocalLengthErr
+		f.status, f.why = uverbs.LocalLengthErr, fmt.Sprintf("its list has %d bytes", n)
 	}
 	if isAtomic(w.Op) {
 		f.n = 8
@@ -122,7 +123,7 @@ func (s *sending) begins(o *outgoing) bool {
 	switch reads := isRead(s.wr.Op); {
 	case f.status != uverbs.Success:
 	case o.kind == linkPlain && (!isPlain(s.wr.Op) || reads && o.serves == 0):
-		f.status = uverbs.LocalQPErr
+		f.status, f.why = uverbs.LocalQPErr, "a connection to an RNIC does not have this operation"
 	case o.kind == linkPlain || !reads:
 	case s.depth == 0:
 		f.status, f.why = uverbs.LocalQPErr, "a Read or an atomic, and max_rd_atomic of the queue pair is 0"
@@ -225,9 +226,9 @@ func (s *sending) numbers(o *outgoing, kind frameType) {
 }
 
 // fails is the event that the work request fails at this end.
-func (s *sending) fails(o *outgoing, status uverbs.WCStatus) {
+func (s *sending) fails(o *outgoing, status uverbs.WCStatus, why string) {
 	s.active, s.awaited = false, true // as in begins
-	o.breaks(s.flight, status, "")
+	o.breaks(s.flight, status, why)
 }
 
 // ends is the event that this end has carried out the work request alone.

@@ -129,14 +129,19 @@ func (s *sharedQueue) raiseLimit() {
 // CreateSRQ makes an SRQ.
 //
 // +checklocks:c.mu
-func (c *commands) CreateSRQ(a uverbs.SRQ) (handle, entries uint32, at uverbs.Mapping, e syscall.Errno) {
+func (c *commands) CreateSRQ(a uverbs.SRQ) (handle, entries uint32, at uverbs.Mapping, err error) {
 	pd := c.pds[a.PD]
-	if pd == nil || a.MaxWR == 0 || a.MaxWR > limits.MaxSRQWR || a.MaxSGE > limits.MaxSRQSGE {
-		return 0, 0, at, syscall.EINVAL
+	switch {
+	case pd == nil:
+		return 0, 0, at, none("PD", a.PD)
+	case a.MaxWR == 0 || a.MaxWR > limits.MaxSRQWR:
+		return 0, 0, at, uverbs.Refuse(syscall.EINVAL, "max_wr %d: the device has 1 to %d", a.MaxWR, limits.MaxSRQWR)
+	case a.MaxSGE > limits.MaxSRQSGE:
+		return 0, 0, at, uverbs.Refuse(syscall.EINVAL, "max_sge %d: the device has %d", a.MaxSGE, limits.MaxSRQSGE)
 	}
 	r, at, ok := c.newRingLocked(a.MaxWR, uverbs.RecvElementLen(a.MaxSGE))
 	if !ok {
-		return 0, 0, at, syscall.ENOMEM
+		return 0, 0, at, errNoRoom
 	}
 	s := &sharedQueue{
 		receiveQueue: receiveQueue{ring: r}, ctx: c.Context, handle: c.newHandle(), userHandle: a.UserHandle, pd: pd, maxSGE: a.MaxSGE,
@@ -144,17 +149,17 @@ func (c *commands) CreateSRQ(a uverbs.SRQ) (handle, entries uint32, at uverbs.Ma
 	}
 	pd.users++
 	c.srqs[s.handle] = s
-	return s.handle, s.maxWR, at, 0
+	return s.handle, s.maxWR, at, nil
 }
 
 // ModifySRQ sets the limit of an SRQ, or gives it a ring of another size and writes the place of
 // that ring to the program's memory at to.
 //
 // +checklocks:c.mu
-func (c *commands) ModifySRQ(a uverbs.SRQChange, to uint64, hasTo bool) syscall.Errno {
+func (c *commands) ModifySRQ(a uverbs.SRQChange, to uint64, hasTo bool) error {
 	s := c.srqs[a.Handle]
 	if s == nil {
-		return syscall.EINVAL
+		return none("SRQ", a.Handle)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,18 +171,18 @@ func (c *commands) ModifySRQ(a uverbs.SRQChange, to uint64, hasTo bool) syscall.
 		limit = a.Limit
 	}
 	if limit > maxWR || maxWR > limits.MaxSRQWR {
-		return syscall.EINVAL
+		return uverbs.Refuse(syscall.EINVAL, "srq_limit %d, max_wr %d: the limit is at most max_wr, and that is at most %d", limit, maxWR, limits.MaxSRQWR)
 	}
 	if a.Mask&uverbs.SRQMaxWR != 0 {
 		if !hasTo {
-			return syscall.EINVAL
+			return uverbs.Refuse(syscall.EINVAL, "the provider does not say where it wants the ring")
 		}
-		if e := c.resizeSRQLocked(s, maxWR, to); e != 0 {
-			return e
+		if err := c.resizeSRQLocked(s, maxWR, to); err != nil {
+			return err
 		}
 	}
 	s.limit = limit
-	return 0
+	return nil
 }
 
 // resizeSRQLocked gives s a ring for n receives, and writes the place of that ring to the program's
@@ -185,13 +190,13 @@ func (c *commands) ModifySRQ(a uverbs.SRQChange, to uint64, hasTo bool) syscall.
 //
 // +checklocks:c.mu
 // +checklocks:s.mu
-func (c *commands) resizeSRQLocked(s *sharedQueue, n uint32, to uint64) syscall.Errno {
+func (c *commands) resizeSRQLocked(s *sharedQueue, n uint32, to uint64) error {
 	if n == 0 || n < s.ring.Len() {
-		return syscall.EINVAL
+		return uverbs.Refuse(syscall.EINVAL, "max_wr %d: the queue has %d receives", n, s.ring.Len())
 	}
 	r, at, ok := c.newRingLocked(n, uint32(s.ring.EntryLen()))
 	if !ok {
-		return syscall.ENOMEM
+		return errNoRoom
 	}
 	p, err := c.caller.Process()
 	if err == nil {
@@ -199,7 +204,7 @@ func (c *commands) resizeSRQLocked(s *sharedQueue, n uint32, to uint64) syscall.
 	}
 	if err != nil {
 		c.giveBackLocked(at)
-		return syscall.EFAULT
+		return uverbs.Refuse(syscall.EFAULT, "the program's memory: %v", err)
 	}
 	b := make([]byte, s.ring.EntryLen())
 	for s.ring.Take(b) {
@@ -207,36 +212,36 @@ func (c *commands) resizeSRQLocked(s *sharedQueue, n uint32, to uint64) syscall.
 	}
 	c.giveBackLocked(s.at)
 	s.ring, s.at, s.maxWR = r, at, min(r.Cap(), limits.MaxSRQWR)
-	return 0
+	return nil
 }
 
 // QuerySRQ returns the sizes and the limit of an SRQ.
 //
 // +checklocks:c.mu
-func (c *commands) QuerySRQ(handle uint32) (uverbs.SRQState, syscall.Errno) {
+func (c *commands) QuerySRQ(handle uint32) (uverbs.SRQState, error) {
 	s := c.srqs[handle]
 	if s == nil {
-		return uverbs.SRQState{}, syscall.EINVAL
+		return uverbs.SRQState{}, none("SRQ", handle)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return uverbs.SRQState{MaxWR: s.maxWR, MaxSGE: s.maxSGE, Limit: s.limit}, 0
+	return uverbs.SRQState{MaxWR: s.maxWR, MaxSGE: s.maxSGE, Limit: s.limit}, nil
 }
 
 // DestroySRQ destroys an SRQ that no queue pair uses.
 //
 // +checklocks:c.mu
-func (c *commands) DestroySRQ(handle uint32) (events uint32, e syscall.Errno) {
+func (c *commands) DestroySRQ(handle uint32) (events uint32, err error) {
 	s := c.srqs[handle]
 	switch {
 	case s == nil:
-		return 0, syscall.EINVAL
+		return 0, none("SRQ", handle)
 	case s.users > 0:
-		return 0, syscall.EBUSY
+		return 0, inUse("SRQ", s.users)
 	}
 	s.pd.users--
 	s.close()
 	c.giveBackLocked(s.at)
 	delete(c.srqs, handle)
-	return c.reported(s.userHandle, s.events.Load()), 0
+	return c.reported(s.userHandle, s.events.Load()), nil
 }

@@ -123,12 +123,13 @@ func (s *sender) sendDatagrams(q *queuePair) {
 		f := s.flight
 		if f.status == uverbs.Success {
 			if err := s.sendDatagram(q, own, b); err != nil {
-				f.status = localStatus(err)
+				f.status, f.why = localStatus(err), err.Error()
 			} else {
 				f.status = q.ctx.dev.faults.Send()
 			}
 		}
 		if f.status != uverbs.Success {
+			q.tells(f, f.why)
 			s.fail(q, f.status, "a datagram could not be sent")
 			return
 		}

@@ -147,25 +147,28 @@ func (pd *protectionDomain) invalidate(key uint32) error {
 // AllocMW makes a window that is not bound.
 //
 // +checklocks:c.mu
-func (c *commands) AllocMW(a uverbs.MemoryWindow) (handle, key uint32, e syscall.Errno) {
+func (c *commands) AllocMW(a uverbs.MemoryWindow) (handle, key uint32, err error) {
 	pd := c.pds[a.PD]
-	if pd == nil || a.Type != 1 && a.Type != 2 {
-		return 0, 0, syscall.EINVAL
+	if pd == nil {
+		return 0, 0, none("PD", a.PD)
+	}
+	if a.Type != 1 && a.Type != 2 {
+		return 0, 0, uverbs.Refuse(syscall.EINVAL, "type %d of a memory window", a.Type)
 	}
 	w := &memoryWindow{handle: c.newHandle(), pd: pd, kind: a.Type}
 	key = pd.addWindow(w)
 	pd.users++
 	c.mws[w.handle] = w
-	return w.handle, key, 0
+	return w.handle, key, nil
 }
 
 // DeallocMW destroys a window.
 //
 // +checklocks:c.mu
-func (c *commands) DeallocMW(handle uint32) syscall.Errno {
+func (c *commands) DeallocMW(handle uint32) error {
 	w := c.mws[handle]
 	if w == nil {
-		return syscall.EINVAL
+		return none("memory window", handle)
 	}
 	w.mu.Lock()
 	w.dead = true
@@ -177,5 +180,5 @@ func (c *commands) DeallocMW(handle uint32) syscall.Errno {
 	w.pd.mu.Unlock()
 	w.pd.users--
 	delete(c.mws, handle)
-	return 0
+	return nil
 }

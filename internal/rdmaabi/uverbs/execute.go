@@ -1,64 +1,92 @@
 package uverbs
 
-import "syscall"
+import (
+	"errors"
+	"fmt"
+	"syscall"
+)
 
 // A Handler executes the commands of a program that has opened the device. Inputs and results are
-// Go values. A handle is the number of an object. The program gets the errors as they are.
+// Go values. A handle is the number of an object. An error is a syscall.Errno, which the
+// program gets as it is, or a Refusal.
 type Handler interface {
 	// GetContext and CreateCompChannel make the channel for asynchronous events, and one for
 	// completions. They return its descriptor in the program.
-	GetContext() (fd uint32, e syscall.Errno)
-	CreateCompChannel() (fd uint32, e syscall.Errno)
+	GetContext() (fd uint32, err error)
+	CreateCompChannel() (fd uint32, err error)
 	QueryDevice() Device
 	// QueryPort returns the length of the port's table of GIDs.
-	QueryPort(port uint8) (gids uint32, e syscall.Errno)
+	QueryPort(port uint8) (gids uint32, err error)
 
 	AllocPD() (handle uint32)
-	DeallocPD(handle uint32) syscall.Errno
-	CreateAH(pd uint32, a Address) (handle uint32, e syscall.Errno)
-	DestroyAH(handle uint32) syscall.Errno
+	DeallocPD(handle uint32) error
+	CreateAH(pd uint32, a Address) (handle uint32, err error)
+	DestroyAH(handle uint32) error
 	// RegMR returns the key of the MR, which is both its lkey and its rkey. ReregMR replaces it.
-	RegMR(m MemoryRegion) (handle, key uint32, e syscall.Errno)
-	ReregMR(m MemoryRegion) (key uint32, e syscall.Errno)
-	DeregMR(handle uint32) syscall.Errno
-	AllocMW(w MemoryWindow) (handle, key uint32, e syscall.Errno)
-	DeallocMW(handle uint32) syscall.Errno
+	RegMR(m MemoryRegion) (handle, key uint32, err error)
+	ReregMR(m MemoryRegion) (key uint32, err error)
+	DeregMR(handle uint32) error
+	AllocMW(w MemoryWindow) (handle, key uint32, err error)
+	DeallocMW(handle uint32) error
 
 	// CreateCQ and ResizeCQ return how many entries the queue has, and where its ring is.
-	CreateCQ(q CQ) (handle, entries uint32, at Mapping, e syscall.Errno)
-	ResizeCQ(handle, entries uint32) (has uint32, at Mapping, e syscall.Errno)
-	ReqNotifyCQ(handle uint32, solicitedOnly bool) syscall.Errno
+	CreateCQ(q CQ) (handle, entries uint32, at Mapping, err error)
+	ResizeCQ(handle, entries uint32) (has uint32, at Mapping, err error)
+	ReqNotifyCQ(handle uint32, solicitedOnly bool) error
 	// DestroyCQ, DestroyQP and DestroySRQ return how many events about the object the program has
 	// read. The program waits until it has acknowledged that number.
-	DestroyCQ(handle uint32) (completions, asynchronous uint32, e syscall.Errno)
+	DestroyCQ(handle uint32) (completions, asynchronous uint32, err error)
 
-	CreateQP(q QP) (CreatedQP, syscall.Errno)
-	QueryQP(handle uint32) (QPState, syscall.Errno)
-	ModifyQP(c Change) syscall.Errno
-	DestroyQP(handle uint32) (events uint32, e syscall.Errno)
+	CreateQP(q QP) (CreatedQP, error)
+	QueryQP(handle uint32) (QPState, error)
+	ModifyQP(c Change) error
+	DestroyQP(handle uint32) (events uint32, err error)
 
 	// CreateSRQ returns how many entries the queue has, and where its ring is.
-	CreateSRQ(q SRQ) (handle, entries uint32, at Mapping, e syscall.Errno)
+	CreateSRQ(q SRQ) (handle, entries uint32, at Mapping, err error)
 	// ModifySRQ writes the Mapping of a ring of another size to the address to. Without such an
 	// address hasTo is false.
-	ModifySRQ(c SRQChange, to uint64, hasTo bool) syscall.Errno
-	QuerySRQ(handle uint32) (SRQState, syscall.Errno)
-	DestroySRQ(handle uint32) (events uint32, e syscall.Errno)
+	ModifySRQ(c SRQChange, to uint64, hasTo bool) error
+	QuerySRQ(handle uint32) (SRQState, error)
+	DestroySRQ(handle uint32) (events uint32, err error)
+}
+
+// A Refusal is the error of a command that breaks a rule.
+type Refusal struct {
+	Errno syscall.Errno // what the program gets
+	Rule  string        // in words of verbs
+}
+
+// Refuse returns a Refusal.
+func Refuse(e syscall.Errno, format string, args ...any) error {
+	return &Refusal{e, fmt.Sprintf(format, args...)}
+}
+
+func (r *Refusal) Error() string { return r.Errno.Error() + ": " + r.Rule }
+func (r *Refusal) Unwrap() error { return r.Errno }
+
+// ErrnoOf returns what the program gets for an error of Execute. It is 0 for nil.
+func ErrnoOf(err error) syscall.Errno {
+	var e syscall.Errno
+	if err != nil && !errors.As(err, &e) {
+		return syscall.EIO
+	}
+	return e
 }
 
 // Execute parses the input of a command, executes it by h, and returns its answer and the
 // provider's answer. in is the input, and driverIn the provider's input. Input that is too short is
-// EINVAL, and an unknown command is EOPNOTSUPP.
-func Execute(h Handler, cmd Command, in, driverIn []byte) (out, driverOut []byte, e syscall.Errno) {
+// EINVAL, and an unknown command is EOPNOTSUPP. An error is a syscall.Errno or a Refusal.
+func Execute(h Handler, cmd Command, in, driverIn []byte) (out, driverOut []byte, err error) {
 	do := executors[cmd]
 	if do == nil {
 		return nil, nil, syscall.EOPNOTSUPP
 	}
 	c := call{in: in, driverIn: driverIn, extended: cmd&Extended != 0}
-	if e := do(h, &c); e != 0 {
-		return nil, nil, e
+	if err := do(h, &c); err != nil {
+		return nil, nil, err
 	}
-	return c.out, c.driverOut, 0
+	return c.out, c.driverOut, nil
 }
 
 // A call is a command that is being executed.
@@ -74,7 +102,7 @@ func (c *call) answers(words ...uint32) { c.out = AppendWords(nil, words...) }
 // maps tells the provider where a ring is.
 func (c *call) maps(at Mapping) { c.driverOut = at.AppendTo(nil) }
 
-var executors = map[Command]func(Handler, *call) syscall.Errno{
+var executors = map[Command]func(Handler, *call) error{
 	GetContext:             getContext,
 	QueryDevice:            queryDevice,
 	QueryDevice | Extended: queryDevice,
@@ -107,8 +135,8 @@ var executors = map[Command]func(Handler, *call) syscall.Errno{
 }
 
 // onHandle executes a command without an answer whose input is a handle.
-func onHandle(do func(Handler, uint32) syscall.Errno) func(Handler, *call) syscall.Errno {
-	return func(h Handler, c *call) syscall.Errno {
+func onHandle(do func(Handler, uint32) error) func(Handler, *call) error {
+	return func(h Handler, c *call) error {
 		n, err := parseHandle(c.in)
 		if err != nil {
 			return syscall.EINVAL
@@ -118,119 +146,119 @@ func onHandle(do func(Handler, uint32) syscall.Errno) func(Handler, *call) sysca
 }
 
 // destroys executes a command that destroys an object that has events.
-func destroys(do func(Handler, uint32) (uint32, syscall.Errno)) func(Handler, *call) syscall.Errno {
-	return func(h Handler, c *call) syscall.Errno {
+func destroys(do func(Handler, uint32) (uint32, error)) func(Handler, *call) error {
+	return func(h Handler, c *call) error {
 		n, err := parseAnsweredHandle(c.in)
 		if err != nil {
 			return syscall.EINVAL
 		}
-		events, e := do(h, n)
+		events, err := do(h, n)
 		c.answers(events)
-		return e
+		return err
 	}
 }
 
-func getContext(h Handler, c *call) syscall.Errno {
+func getContext(h Handler, c *call) error {
 	const vectors = 1 // of completions
-	fd, e := h.GetContext()
+	fd, err := h.GetContext()
 	c.answers(fd, vectors)
-	return e
+	return err
 }
 
-func createCompChannel(h Handler, c *call) syscall.Errno {
-	fd, e := h.CreateCompChannel()
+func createCompChannel(h Handler, c *call) error {
+	fd, err := h.CreateCompChannel()
 	c.answers(fd)
-	return e
+	return err
 }
 
-func queryDevice(h Handler, c *call) syscall.Errno {
+func queryDevice(h Handler, c *call) error {
 	d := h.QueryDevice()
 	c.out = appendDevice(nil, &d, c.extended)
-	return 0
+	return nil
 }
 
-func queryPort(h Handler, c *call) syscall.Errno {
+func queryPort(h Handler, c *call) error {
 	port, err := parsePort(c.in)
 	if err != nil {
 		return syscall.EINVAL
 	}
-	gids, e := h.QueryPort(port)
+	gids, err := h.QueryPort(port)
 	c.out = appendPort(nil, gids)
-	return e
+	return err
 }
 
-func allocPD(h Handler, c *call) syscall.Errno {
+func allocPD(h Handler, c *call) error {
 	c.answers(h.AllocPD())
-	return 0
+	return nil
 }
 
-func createAH(h Handler, c *call) syscall.Errno {
+func createAH(h Handler, c *call) error {
 	pd, a, err := parseCreateAH(c.in)
 	if err != nil {
 		return syscall.EINVAL
 	}
-	n, e := h.CreateAH(pd, a)
+	n, err := h.CreateAH(pd, a)
 	c.answers(n)
 	c.driverOut = AppendWords(nil, n, 0)
-	return e
+	return err
 }
 
-func regMR(h Handler, c *call) syscall.Errno {
+func regMR(h Handler, c *call) error {
 	m, err := parseRegMR(c.in)
 	if err != nil {
 		return syscall.EINVAL
 	}
-	n, key, e := h.RegMR(m)
+	n, key, err := h.RegMR(m)
 	c.answers(n, key, key)
-	return e
+	return err
 }
 
-func reregMR(h Handler, c *call) syscall.Errno {
+func reregMR(h Handler, c *call) error {
 	m, err := parseReregMR(c.in)
 	if err != nil {
 		return syscall.EINVAL
 	}
-	key, e := h.ReregMR(m)
+	key, err := h.ReregMR(m)
 	c.answers(key, key)
-	return e
+	return err
 }
 
-func allocMW(h Handler, c *call) syscall.Errno {
+func allocMW(h Handler, c *call) error {
 	w, err := parseAllocMW(c.in)
 	if err != nil {
 		return syscall.EINVAL
 	}
-	n, key, e := h.AllocMW(w)
+	n, key, err := h.AllocMW(w)
 	c.answers(n, key)
-	return e
+	return err
 }
 
-func createCQ(h Handler, c *call) syscall.Errno {
+func createCQ(h Handler, c *call) error {
 	q, err := parseCreateCQ(c.in, c.extended)
 	if err != nil {
 		return syscall.EINVAL
 	}
-	n, entries, at, e := h.CreateCQ(q)
+	n, entries, at, err := h.CreateCQ(q)
 	c.answers(n, entries)
 	c.maps(at)
 	if c.extended {
 		c.out = appendExtension(c.out)
 	}
-	return e
+	return err
 }
 
-func resizeCQ(h Handler, c *call) syscall.Errno {
+func resizeCQ(h Handler, c *call) error {
 	n, entries, err := parseResizeCQ(c.in)
 	if err != nil {
 		return syscall.EINVAL
 	}
-	entries, at, e := h.ResizeCQ(n, entries)
+	entries, at, err := h.ResizeCQ(n, entries)
 	c.answers(entries, 0)
 	c.maps(at)
-	return e
+	return err
 }
 
-func reqNotifyCQ(h Handler, c *call) syscall.Errno {
+func reqNotifyCQ(h Handler, c *call) error {
 	n, solicitedOnly, err := parseReqNotify(c.in)
 	if err != nil {
 		return syscall.EINVAL
@@ -238,41 +266,41 @@ func reqNotifyCQ(h Handler, c *call) syscall.Errno {
 	return h.ReqNotifyCQ(n, solicitedOnly)
 }
 
-func destroyCQ(h Handler, c *call) syscall.Errno {
+func destroyCQ(h Handler, c *call) error {
 	n, err := parseAnsweredHandle(c.in)
 	if err != nil {
 		return syscall.EINVAL
 	}
-	completions, asynchronous, e := h.DestroyCQ(n)
+	completions, asynchronous, err := h.DestroyCQ(n)
 	c.answers(completions, asynchronous)
-	return e
+	return err
 }
 
-func createQP(h Handler, c *call) syscall.Errno {
+func createQP(h Handler, c *call) error {
 	q, err := parseCreateQP(c.in, c.extended)
 	if err != nil {
 		return syscall.EINVAL
 	}
-	a, e := h.CreateQP(q)
+	a, err := h.CreateQP(q)
 	c.out = appendCreateQP(nil, a.Handle, a.Num, a.Caps)
 	if c.extended {
 		c.out = appendExtension(AppendWords(c.out, 0))
 	}
 	c.driverOut = a.SQ.AppendTo(a.RQ.AppendTo(nil))
-	return e
+	return err
 }
 
-func queryQP(h Handler, c *call) syscall.Errno {
+func queryQP(h Handler, c *call) error {
 	n, err := parseAnsweredHandle(c.in)
 	if err != nil {
 		return syscall.EINVAL
 	}
-	s, e := h.QueryQP(n)
+	s, err := h.QueryQP(n)
 	c.out = appendQueryQP(nil, &s)
-	return e
+	return err
 }
 
-func modifyQP(h Handler, c *call) syscall.Errno {
+func modifyQP(h Handler, c *call) error {
 	to, err := parseModifyQP(c.in)
 	if err != nil {
 		return syscall.EINVAL
@@ -283,18 +311,18 @@ func modifyQP(h Handler, c *call) syscall.Errno {
 	return h.ModifyQP(to)
 }
 
-func createSRQ(h Handler, c *call) syscall.Errno {
+func createSRQ(h Handler, c *call) error {
 	q, err := parseCreateSRQ(c.in)
 	if err != nil {
 		return syscall.EINVAL
 	}
-	n, entries, at, e := h.CreateSRQ(q)
+	n, entries, at, err := h.CreateSRQ(q)
 	c.answers(n, entries, q.MaxSGE, n)
 	c.driverOut = AppendWords(at.AppendTo(nil), n, 0)
-	return e
+	return err
 }
 
-func modifySRQ(h Handler, c *call) syscall.Errno {
+func modifySRQ(h Handler, c *call) error {
 	to, err := parseModifySRQ(c.in)
 	if err != nil {
 		return syscall.EINVAL
@@ -303,12 +331,12 @@ func modifySRQ(h Handler, c *call) syscall.Errno {
 	return h.ModifySRQ(to, at, err == nil)
 }
 
-func querySRQ(h Handler, c *call) syscall.Errno {
+func querySRQ(h Handler, c *call) error {
 	n, err := parseAnsweredHandle(c.in)
 	if err != nil {
 		return syscall.EINVAL
 	}
-	s, e := h.QuerySRQ(n)
+	s, err := h.QuerySRQ(n)
 	c.answers(s.MaxWR, s.MaxSGE, s.Limit, 0)
-	return e
+	return err
 }

@@ -1,6 +1,11 @@
 package uverbs
 
-import "fmt"
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+	"syscall"
+)
 
 // A QPType is a transport of verbs.
 type QPType uint8
@@ -179,6 +184,27 @@ const (
 	optionalExtended Mask = MaskRateLimit
 )
 
+// maskNames are the names of libibverbs for the bits of a Mask.
+var maskNames = [...]string{
+	"STATE", "CUR_STATE", "EN_SQD_ASYNC_NOTIFY", "ACCESS_FLAGS", "PKEY_INDEX", "PORT", "QKEY", "AV", "PATH_MTU", "TIMEOUT", "RETRY_CNT", "RNR_RETRY",
+	"RQ_PSN", "MAX_QP_RD_ATOMIC", "ALT_PATH", "MIN_RNR_TIMER", "SQ_PSN", "MAX_DEST_RD_ATOMIC", "PATH_MIG_STATE", "CAP", "DEST_QPN",
+}
+
+// String returns the names of libibverbs, such as "IBV_QP_STATE, IBV_QP_AV".
+func (m Mask) String() string {
+	var names []string
+	for ; m != 0; m &= m - 1 {
+		if bit := bits.TrailingZeros32(uint32(m)); bit < len(maskNames) {
+			names = append(names, "IBV_QP_"+maskNames[bit])
+		} else if 1<<bit == MaskRateLimit {
+			names = append(names, "IBV_QP_RATE_LIMIT")
+		} else {
+			names = append(names, fmt.Sprintf("%#x", 1<<bit))
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
 // Attributes are the attributes of a QP that MODIFY_QP sets and QUERY_QP returns.
 type Attributes struct {
 	Address     Address
@@ -315,24 +341,39 @@ var rcTransitions = map[[2]State]attributes{
 	},
 }
 
-// Allowed reports whether a program may make change c to a QP of type q in state from.
-func (c *Change) Allowed(q QPType, from State) bool {
+// Check returns an error if a program may not make change c to a QP of type q in state from.
+func (c *Change) Check(q QPType, from State) error {
 	to := from
 	if c.Mask&MaskState != 0 {
 		to = c.To.State
 	}
-	if c.Mask&^(knownAttributes|optionalExtended) != 0 || c.Mask&MaskCurState != 0 && c.To.CurState != from {
-		return false
-	}
-	if to == Err && from == Reset {
-		return false
-	}
-	if to == Reset || to == Err {
-		return c.Mask&^(MaskState|MaskCurState) == 0
-	}
+	got := c.Mask &^ (MaskState | MaskCurState)
 	t, ok := transitions[q][[2]State{from, to}]
-	got := c.Mask &^ (MaskState | MaskCurState | MaskRateLimit)
-	return ok && got&t.need == t.need && got&^(t.need|t.may) == 0
+	if to == Reset || to == Err {
+		t, ok = attributes{}, to == Reset || from != Reset
+	} else {
+		got &^= MaskRateLimit
+	}
+	switch {
+	case c.Mask&^(knownAttributes|optionalExtended) != 0:
+		return c.refuse(from, to, "%v is not an attribute", c.Mask&^(knownAttributes|optionalExtended))
+	case c.Mask&MaskCurState != 0 && c.To.CurState != from:
+		return c.refuse(from, to, "cur_qp_state is %v", c.To.CurState)
+	case !ok:
+		return c.refuse(from, to, "there is no such transition of a %v queue pair", q)
+	case t.need&^got != 0:
+		if missing := t.need &^ got; bits.OnesCount32(uint32(missing)) > 1 {
+			return c.refuse(from, to, "%v are missing", missing)
+		}
+		return c.refuse(from, to, "%v is missing", t.need&^got)
+	case got&^(t.need|t.may) != 0:
+		return c.refuse(from, to, "%v may not be set", got&^(t.need|t.may))
+	}
+	return nil
+}
+
+func (c *Change) refuse(from, to State, format string, args ...any) error {
+	return Refuse(syscall.EINVAL, "%v to %v: "+format, append([]any{from, to}, args...)...)
 }
 
 // A QPState is the answer to QUERY_QP.

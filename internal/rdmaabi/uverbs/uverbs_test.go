@@ -134,15 +134,15 @@ func TestModifyQP(t *testing.T) {
 	if err != nil || c != want {
 		t.Errorf("got  %+v, %v\nwant %+v", c, err, want)
 	}
-	if !c.Allowed(RC, Init) || c.Allowed(RC, RTR) || c.Allowed(RC, Reset) || c.Allowed(UD, Init) {
+	if c.Check(RC, Init) != nil || c.Check(RC, RTR) == nil || c.Check(RC, Reset) == nil || c.Check(UD, Init) == nil {
 		t.Error("the change is allowed in the wrong states")
 	}
 	c.Mask &^= MaskMaxDestRead | MaskMinRNRTimer // only RC has them
-	if !c.Allowed(UC, Init) || c.Allowed(RC, Init) || c.Allowed(UC, RTR) {
+	if c.Check(UC, Init) != nil || c.Check(RC, Init) == nil || c.Check(UC, RTR) == nil {
 		t.Error("the change of a UC QP is allowed in the wrong states")
 	}
 	c.Mask |= MaskMaxDestRead | MaskMinRNRTimer
-	if c.Allowed(UC, Init) {
+	if c.Check(UC, Init) == nil {
 		t.Error("a UC QP has attributes of RC")
 	}
 	// QUERY_QP returns the values that were set.
@@ -174,20 +174,20 @@ func testTransitions(t *testing.T, kind QPType) {
 		for to := State(0); to < 10; to++ {
 			x, known := transitions[kind][[2]State{from, to}]
 			c := Change{Mask: MaskState | x.need, To: Attributes{State: to}}
-			if want := known || to == Reset || to == Err && from != Reset; c.Allowed(kind, from) != want {
+			if want := known || to == Reset || to == Err && from != Reset; (c.Check(kind, from) == nil) != want {
 				t.Errorf("%v from %v to %v: allowed: %v", kind, from, to, !want)
 			}
 			for bit := Mask(2); bit < MaskDestQPN; bit <<= 1 {
 				less := c
 				less.Mask &^= bit
-				if x.need&bit != 0 && less.Allowed(kind, from) {
+				if x.need&bit != 0 && less.Check(kind, from) == nil {
 					t.Errorf("%v from %v to %v without 0x%x: allowed", kind, from, to, uint32(bit))
 				}
 				more := c
 				more.Mask |= bit
 				more.To.CurState = from
-				if known && to != Reset && to != Err && more.Allowed(kind, from) != ((x.need|x.may|MaskCurState)&bit != 0) {
-					t.Errorf("%v from %v to %v with 0x%x: allowed: %v", kind, from, to, uint32(bit), more.Allowed(kind, from))
+				if known && to != Reset && to != Err && (more.Check(kind, from) == nil) != ((x.need|x.may|MaskCurState)&bit != 0) {
+					t.Errorf("%v from %v to %v with 0x%x: allowed: %v", kind, from, to, uint32(bit), more.Check(kind, from))
 				}
 			}
 		}
@@ -271,13 +271,13 @@ func FuzzCommands(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for cmd := range executors {
-			if out, driverOut, e := Execute(&testHandler{}, cmd, b, b); e != 0 && (out != nil || driverOut != nil) {
+			if out, driverOut, err := Execute(&testHandler{}, cmd, b, b); err != nil && (out != nil || driverOut != nil) {
 				t.Errorf("%v fails and has an answer", cmd)
 			}
 		}
 		if c, err := parseModifyQP(b); err == nil {
 			for s := Reset; s <= Err; s++ {
-				_ = c.Allowed(RC, s)
+				_ = c.Check(RC, s)
 			}
 			var a Attributes
 			c.Apply(&a)

@@ -62,10 +62,10 @@ func (s *supervisor) invoke(c *seccomp.Call, f *openFile) syscall.Errno {
 	if e != 0 {
 		return e
 	}
-	out, driverOut, e := f.ctx.Do(&caller{s, c, f, v.Command}, v.Command, in, driverIn)
-	if e != 0 {
-		s.log.Debug("a command has failed", "pid", f.opener.PID, "command", v.Command.String(), "err", e)
-		return e
+	out, driverOut, err := f.ctx.Do(&caller{s, c, f, v.Command}, v.Command, in, driverIn)
+	if err != nil {
+		s.log.Info("command refused", "pid", f.opener.PID, "command", v.Command.String(), "why", err)
+		return uverbs.ErrnoOf(err)
 	}
 	s.log.Debug("command", "pid", f.opener.PID, "command", v.Command.String())
 	return max(output(thread, v.Out, out), output(thread, v.DriverOut, driverOut))

@@ -115,9 +115,9 @@ func newPartyOf(t *testing.T, uid uint64, w softrnic.Wire, far ...string) *party
 // verb sends a command to the device.
 func (p *party) verb(cmd uverbs.Command, in []byte) []byte {
 	p.t.Helper()
-	out, _, e := p.ctx.Do(nil, cmd, in, nil)
-	if e != 0 {
-		p.t.Fatalf("%v: %v", cmd, e)
+	out, _, err := p.ctx.Do(nil, cmd, in, nil)
+	if err != nil {
+		p.t.Fatalf("%v: %v", cmd, err)
 	}
 	return out
 }
