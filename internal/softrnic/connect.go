@@ -189,6 +189,6 @@ func (p *Pair) Disconnect() {
 	ours := p.q.life.number == p.life && p.q.life.isLinked()
 	p.q.mu.Unlock()
 	if ours {
-		p.q.fail(l, uverbs.FlushErr, "the program has disconnected it")
+		p.q.fail(l, uverbs.FlushErr, programLeaves)
 	}
 }

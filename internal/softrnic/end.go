@@ -120,7 +120,11 @@ func (e *end) lose() {
 
 func (e *end) log() {
 	if e.number != 0 {
-		e.q.ctx.dev.log.Info("queue pair in error", "qpn", e.q.num, "why", e.why, "status", e.status.String())
+		what := "queue pair in error"
+		if e.why == programEnds || e.why == programLeaves || e.why == peerLeaves {
+			what = "queue pair has ended"
+		}
+		e.q.ctx.dev.log.Info(what, "qpn", e.q.num, "why", e.why, "status", e.status.String())
 		return
 	}
 	why := "the peer has closed it"
@@ -157,10 +161,17 @@ func (e *end) judge() {
 	case verdictOurs:
 		e.why = cmp.Or(e.q.explainRemoteLocked(e.err), "the peer has broken the rules: "+e.err.Error())
 	case verdictLeft:
-		e.status, e.why = uverbs.FlushErr, "the peer has disconnected"
+		e.status, e.why = uverbs.FlushErr, peerLeaves
 	}
 	e.then(v.steps(&c))
 }
+
+// The reasons of ends that are no error.
+const (
+	programEnds   = "the program has set it to ERR"
+	programLeaves = "the program has disconnected it"
+	peerLeaves    = "the peer has disconnected"
+)
 
 func connectionEnded(err error) string { return "the connection has ended: " + err.Error() }
 

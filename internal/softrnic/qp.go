@@ -237,7 +237,7 @@ func (q *queuePair) modify(a *uverbs.Change) error {
 	if to == uverbs.Err || to == uverbs.Reset {
 		q.mu.Unlock()
 		if to == uverbs.Err {
-			(&end{q: q, status: uverbs.FlushErr, why: "the program has set it to ERR", steps: endToErr}).run()
+			(&end{q: q, status: uverbs.FlushErr, why: programEnds, steps: endToErr}).run()
 		} else {
 			q.reset()
 		}

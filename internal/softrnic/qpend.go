@@ -166,6 +166,8 @@ func (s *sender) complete(q *queuePair, status uverbs.WCStatus) {
 // link, and the caller holds its sendMu.
 func (s *sender) fail(q *queuePair, status uverbs.WCStatus, why string) {
 	e := end{q: q, status: status, why: why}
+	s.flight.status = status
+	q.tells(s.flight, why)
 	q.mu.Lock()
 	e.steps, e.number = q.life.breaks(), q.life.number
 	q.unlinkLocked()

@@ -162,3 +162,19 @@ func TestFailureIsTold(t *testing.T) {
 		}
 	}
 }
+
+// TestOrderlyEndIsNoError: the log does not call it an error that the program sets a queue pair to
+// ERR.
+func TestOrderlyEndIsNoError(t *testing.T) {
+	d := newLogged(t)
+	p := newProgram(t, d.Device)
+	q := p.qp(nil)
+	if err := errors.Join(q.Modify(guest.Init, p.gid, 0, nil), q.Modify(guest.Err, p.gid, 0, nil)); err != nil {
+		t.Fatal(err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s := d.log.String(); !strings.Contains(s, `msg="queue pair has ended"`) || strings.Contains(s, `msg="queue pair in error"`) {
+		t.Error(s)
+	}
+}

@@ -1,6 +1,7 @@
 package softrnic
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"net"
@@ -129,8 +130,7 @@ func (s *sender) sendDatagrams(q *queuePair) {
 			}
 		}
 		if f.status != uverbs.Success {
-			q.tells(f, f.why)
-			s.fail(q, f.status, "a datagram could not be sent")
+			s.fail(q, f.status, cmp.Or(f.why, "a datagram could not be sent"))
 			return
 		}
 		if f.signaled {
