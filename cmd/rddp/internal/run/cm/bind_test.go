@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
 // TestConflict checks which addresses two ids may have at one port, and the error for others.
@@ -51,8 +52,9 @@ func TestBindAddress(t *testing.T) {
 		if a == "::1" && !isOurs(netip.MustParseAddr(a)) {
 			want = syscall.EADDRNOTAVAIL
 		}
-		if e := c.cm.newLocked(c, ucma.TCP, idle).bind(netip.AddrPortFrom(netip.MustParseAddr(a), 0)); e != want {
-			t.Errorf("%s: %v, want %v", a, e, want)
+		err := c.cm.newLocked(c, ucma.TCP, idle).bind(netip.AddrPortFrom(netip.MustParseAddr(a), 0))
+		if uverbs.ErrnoOf(err) != want {
+			t.Errorf("%s: %v, want %v", a, err, want)
 		}
 	}
 }

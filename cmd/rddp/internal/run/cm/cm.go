@@ -11,6 +11,7 @@ import (
 	"github.com/rddp/rddp/internal/conn"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/internal/softrnic"
 )
 
@@ -121,17 +122,17 @@ func (m *CM) newLocked(ch *Channel, space ucma.PortSpace, first state) *id {
 // is the error of parsing the command.
 //
 // +checklocks:c.cm.mu
-func (c *Channel) askedLocked(num uint32, err error) (*id, syscall.Errno) {
+func (c *Channel) askedLocked(num uint32, err error) (*id, error) {
 	i := c.cm.ids[num]
 	switch {
 	case err != nil:
-		return nil, inputErrno
+		return nil, uverbs.Refuse(inputErrno, "its input: %v", err)
 	case i == nil:
-		return nil, syscall.ENOENT
+		return nil, uverbs.Refuse(syscall.ENOENT, "there is no id %d", num)
 	case i.ch != c:
-		return nil, syscall.EINVAL
+		return nil, uverbs.Refuse(syscall.EINVAL, "id %d belongs to another channel", num)
 	}
-	return i, 0
+	return i, nil
 }
 
 // tell adds an event about i. It does nothing if the program has not accepted the id yet.

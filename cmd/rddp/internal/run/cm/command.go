@@ -43,17 +43,17 @@ func (c *Channel) Do(caller Caller, cmd ucma.Command, in []byte, room int) (at u
 	if c.closed {
 		return 0, nil, syscall.EBADF
 	}
-	a, e := do(c, caller, in, room)
-	if e != 0 {
-		c.cm.log.Info("rdma_cm command refused", "command", cmd.String(), "err", e)
+	a, err := do(c, caller, in, room)
+	if err != nil {
+		c.cm.log.Info("rdma_cm command refused", "command", cmd.String(), "why", err)
 	} else {
 		c.cm.log.Debug("rdma_cm command", "command", cmd.String())
 	}
-	return a.at, a.b, e
+	return a.at, a.b, uverbs.ErrnoOf(err)
 }
 
 // commands implement the commands. The caller holds the CM's mutex.
-var commands = map[ucma.Command]func(c *Channel, caller Caller, in []byte, room int) (answer, syscall.Errno){
+var commands = map[ucma.Command]func(c *Channel, caller Caller, in []byte, room int) (answer, error){
 	ucma.CreateID:     (*Channel).createLocked,
 	ucma.DestroyID:    (*Channel).destroyLocked,
 	ucma.BindIP:       (*Channel).bindIPLocked,
@@ -84,7 +84,7 @@ func number(at uint64, n uint32) answer { return answer{at, ucma.AppendNumber(ni
 const inputErrno = syscall.EINVAL
 
 // +checklocks:c.cm.mu
-func (c *Channel) createLocked(_ Caller, in []byte, room int) (a answer, e syscall.Errno) {
+func (c *Channel) createLocked(_ Caller, in []byte, room int) (a answer, err error) {
 	r, err := ucma.ParseCreateID(in)
 	switch {
 	case room < 4:
@@ -96,79 +96,79 @@ func (c *Channel) createLocked(_ Caller, in []byte, room int) (a answer, e sysca
 	}
 	i := c.cm.newLocked(c, r.PortSpace, idle)
 	i.uid = r.UID
-	return number(r.Response, i.num), 0
+	return number(r.Response, i.num), nil
 }
 
 // +checklocks:c.cm.mu
-func (c *Channel) destroyLocked(_ Caller, in []byte, room int) (a answer, e syscall.Errno) {
+func (c *Channel) destroyLocked(_ Caller, in []byte, room int) (a answer, err error) {
 	n, err := ucma.ParseAnswered(in)
 	if room < 4 {
 		return a, syscall.ENOSPC
 	}
-	i, e := c.askedLocked(n.ID, err)
-	if e != 0 {
-		return a, e
+	i, err := c.askedLocked(n.ID, err)
+	if err != nil {
+		return a, err
 	}
 	i.destroy()
-	return number(n.Response, i.reported), 0
+	return number(n.Response, i.reported), nil
 }
 
 // +checklocks:c.cm.mu
-func (c *Channel) bindIPLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Errno) {
+func (c *Channel) bindIPLocked(_ Caller, in []byte, _ int) (a answer, err error) {
 	return a, c.bindToLocked(ucma.ParseBindIP(in))
 }
 
 // +checklocks:c.cm.mu
-func (c *Channel) bindLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Errno) {
+func (c *Channel) bindLocked(_ Caller, in []byte, _ int) (a answer, err error) {
 	return a, c.bindToLocked(ucma.ParseBind(in))
 }
 
 // +checklocks:c.cm.mu
-func (c *Channel) bindToLocked(r ucma.BindRequest, err error) syscall.Errno {
-	i, e := c.askedLocked(r.ID, err)
+func (c *Channel) bindToLocked(r ucma.BindRequest, err error) error {
+	i, err := c.askedLocked(r.ID, err)
 	switch {
-	case e != 0:
-		return e
+	case err != nil:
+		return err
 	case i.state != idle:
-		return syscall.EINVAL
+		return uverbs.Refuse(syscall.EINVAL, "the id is %v, and binds only while it is idle", i.state)
 	case r.Addr.IB: // a probe of the program for the address family
 		i.become(bound)
-		return 0
+		return nil
 	case !r.Addr.IsValid():
-		return syscall.EINVAL
+		return uverbs.Refuse(syscall.EINVAL, "the address is neither of IPv4 nor of IPv6")
 	}
 	return i.bind(r.Addr.AddrPort)
 }
 
 // bind gives i a local address and port.
-func (i *id) bind(a netip.AddrPort) syscall.Errno { return i.bindWith(a, i.ports() != noPorts) }
+func (i *id) bind(a netip.AddrPort) error { return i.bindWith(a, i.ports() != noPorts) }
 
 // bindSource is bind for an id that is going to connect. If any port will do, resolve chooses it.
-func (i *id) bindSource(a netip.AddrPort) syscall.Errno {
+func (i *id) bindSource(a netip.AddrPort) error {
 	return i.bindWith(a, i.ports() != noPorts && a.Port() != 0)
 }
 
 // bindWith gives i a local address and, if takes is set, a port.
 //
 // +checklocksignore: the caller holds the CM's mutex
-func (i *id) bindWith(a netip.AddrPort, takes bool) syscall.Errno {
+func (i *id) bindWith(a netip.AddrPort, takes bool) error {
 	switch {
 	case a.Addr().IsUnspecified() || i.cm.dev.IsOwn(a.Addr().Unmap()):
 	case isOurs(a.Addr().Unmap()):
-		return syscall.ENODEV // another device has it
+		return uverbs.Refuse(syscall.ENODEV, "%v is an address of this host, but no GID of the device", a.Addr())
 	default:
-		return syscall.EADDRNOTAVAIL
+		return uverbs.Refuse(syscall.EADDRNOTAVAIL, "%v is no address of this host", a.Addr())
 	}
 	if takes {
-		p, at, e := i.takePort(a)
-		if e != 0 {
-			return e
+		p, at, err := i.takePort(a)
+		if err != nil {
+			return err
 		}
 		i.port, a = p, at
 	}
 	i.src, i.near = a, !a.Addr().IsUnspecified()
 	i.become(bound)
-	return 0
+	return nil
 }
 
 // A portSpace is a set of port numbers.
@@ -213,13 +213,13 @@ func (i *id) isFree(a netip.AddrPort) syscall.Errno {
 // takePort takes the port of a for i, or any if it is 0.
 //
 // +checklocksignore: the caller holds the CM's mutex
-func (i *id) takePort(a netip.AddrPort) (*port, netip.AddrPort, syscall.Errno) {
+func (i *id) takePort(a netip.AddrPort) (*port, netip.AddrPort, error) {
 	var p *port
 	var err error
 	switch {
 	case i.ports() == tcpPorts:
 		if e := i.isFree(a); e != 0 {
-			return nil, a, e
+			return nil, a, uverbs.Refuse(e, "port %d: another id of the device has it", a.Port())
 		}
 		p, a, err = reserve(a, false, i.afOnly)
 	case a.Port() == 0:
@@ -228,9 +228,9 @@ func (i *id) takePort(a netip.AddrPort) (*port, netip.AddrPort, syscall.Errno) {
 		p, err = claim(i.ports(), a, i.afOnly, i.reuse)
 	}
 	if err != nil {
-		return nil, a, errnoOf(err, syscall.EADDRNOTAVAIL)
+		return nil, a, uverbs.Refuse(errnoOf(err, syscall.EADDRNOTAVAIL), "port %d: %v", a.Port(), err)
 	}
-	return p, a, 0
+	return p, a, nil
 }
 
 // isOurs reports whether a is an address of this host. All loopback addresses are.
@@ -255,35 +255,35 @@ func errnoOf(err error, other syscall.Errno) syscall.Errno {
 }
 
 // +checklocks:c.cm.mu
-func (c *Channel) resolveIPLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Errno) {
+func (c *Channel) resolveIPLocked(_ Caller, in []byte, _ int) (a answer, err error) {
 	return a, c.resolveToLocked(ucma.ParseResolveIP(in))
 }
 
 // +checklocks:c.cm.mu
-func (c *Channel) resolveAddrLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Errno) {
+func (c *Channel) resolveAddrLocked(_ Caller, in []byte, _ int) (a answer, err error) {
 	return a, c.resolveToLocked(ucma.ParseResolveAddr(in))
 }
 
 // +checklocks:c.cm.mu
-func (c *Channel) resolveToLocked(r ucma.Resolution, err error) syscall.Errno {
-	i, e := c.askedLocked(r.ID, err)
+func (c *Channel) resolveToLocked(r ucma.Resolution, err error) error {
+	i, err := c.askedLocked(r.ID, err)
 	switch {
-	case e != 0:
-		return e
+	case err != nil:
+		return err
 	case i.state != idle && i.state != bound:
-		return syscall.EINVAL
+		return uverbs.Refuse(syscall.EINVAL, "the id is %v, and resolves an address only while it is idle or bound", i.state)
 	case !r.Dst.IsValid():
-		return syscall.EINVAL
+		return uverbs.Refuse(syscall.EINVAL, "the address is neither of IPv4 nor of IPv6")
 	case r.Src.IsValid() && r.Src.Addr().BitLen() != r.Dst.Addr().BitLen():
-		return syscall.EINVAL
+		return uverbs.Refuse(syscall.EINVAL, "%v and %v are of different families", r.Src.Addr(), r.Dst.Addr())
 	}
 	if i.state == idle && r.Src.IsValid() {
-		if e := i.bindSource(r.Src.AddrPort); e != 0 {
-			return e
+		if err := i.bindSource(r.Src.AddrPort); err != nil {
+			return err
 		}
 	}
 	i.resolve(r.Dst.AddrPort)
-	return 0
+	return nil
 }
 
 // resolve finds the local address for the peer's address, and reports the outcome in an event.
@@ -319,18 +319,18 @@ func (i *id) resolve(dst netip.AddrPort) {
 }
 
 // +checklocks:c.cm.mu
-func (c *Channel) resolveRouteLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Errno) {
+func (c *Channel) resolveRouteLocked(_ Caller, in []byte, _ int) (a answer, err error) {
 	n, err := ucma.ParsePlain(in)
-	i, e := c.askedLocked(n.ID, err)
-	if e != 0 {
-		return a, e
+	i, err := c.askedLocked(n.ID, err)
+	if err != nil {
+		return a, err
 	}
 	if i.state != addressed {
-		return a, syscall.EINVAL
+		return a, uverbs.Refuse(syscall.EINVAL, "the id is %v, and resolves a route only once its address is resolved", i.state)
 	}
 	i.become(routed)
 	i.tell(ucma.RouteResolved, 0, ucma.ConnParam{})
-	return a, 0
+	return a, nil
 }
 
 // route returns the answer to QUERY and QUERY_ROUTE.
@@ -343,22 +343,22 @@ func (i *id) route() ucma.Route {
 }
 
 // +checklocks:c.cm.mu
-func (c *Channel) queryRouteLocked(_ Caller, in []byte, room int) (a answer, e syscall.Errno) {
+func (c *Channel) queryRouteLocked(_ Caller, in []byte, room int) (a answer, err error) {
 	n, err := ucma.ParseAnswered(in)
-	i, e := c.askedLocked(n.ID, err)
-	if e != 0 {
-		return a, e
+	i, err := c.askedLocked(n.ID, err)
+	if err != nil {
+		return a, err
 	}
 	r := i.route()
 	return fit(n.Response, r.AppendRoute(nil), room, 200)
 }
 
 // +checklocks:c.cm.mu
-func (c *Channel) queryLocked(_ Caller, in []byte, room int) (a answer, e syscall.Errno) {
+func (c *Channel) queryLocked(_ Caller, in []byte, room int) (a answer, err error) {
 	n, err := ucma.ParseAnswered(in)
-	i, e := c.askedLocked(n.ID, err)
-	if e != 0 {
-		return a, e
+	i, err := c.askedLocked(n.ID, err)
+	if err != nil {
+		return a, err
 	}
 	r := i.route()
 	switch n.Other {
@@ -374,43 +374,43 @@ func (c *Channel) queryLocked(_ Caller, in []byte, room int) (a answer, e syscal
 
 // fit returns as much of an answer as fits into room. It fails if that is less than n, the length
 // that older programs expect.
-func fit(at uint64, b []byte, room, n int) (answer, syscall.Errno) {
+func fit(at uint64, b []byte, room, n int) (answer, error) {
 	if room < n {
 		return answer{}, syscall.ENOSPC
 	}
-	return answer{at, b[:min(len(b), room)]}, 0
+	return answer{at, b[:min(len(b), room)]}, nil
 }
 
 // +checklocks:c.cm.mu
-func (c *Channel) initQPAttrLocked(_ Caller, in []byte, room int) (a answer, e syscall.Errno) {
+func (c *Channel) initQPAttrLocked(_ Caller, in []byte, room int) (a answer, err error) {
 	n, err := ucma.ParseAnswered(in)
 	const states = 7
 	if err == nil && n.Other >= states {
 		return a, syscall.EINVAL
 	}
-	i, e := c.askedLocked(n.ID, err)
-	if e != 0 {
-		return a, e
+	i, err := c.askedLocked(n.ID, err)
+	if err != nil {
+		return a, err
 	}
 	if !i.near {
-		return a, syscall.EINVAL
+		return a, uverbs.Refuse(syscall.EINVAL, "the id has no device yet: it has neither an address of one nor a resolved one")
 	}
 	if i.space.Datagrams() {
 		return fit(n.Response, ucma.AppendInitDatagramQPAttr(nil, n.Other), room, uverbs.AttributesLen)
 	}
 	mask, attrs, ok := i.initQPAttr(uverbs.State(n.Other))
 	if !ok {
-		return a, syscall.EINVAL
+		return a, uverbs.Refuse(syscall.EINVAL, "the id is %v, which has no attributes for %v", i.state, uverbs.State(n.Other))
 	}
 	return fit(n.Response, uverbs.AppendAttributes(nil, mask, &attrs), room, uverbs.AttributesLen)
 }
 
 // +checklocks:c.cm.mu
-func (c *Channel) setOptionLocked(caller Caller, in []byte, _ int) (a answer, e syscall.Errno) {
+func (c *Channel) setOptionLocked(caller Caller, in []byte, _ int) (a answer, err error) {
 	o, err := ucma.ParseSetOption(in)
-	i, e := c.askedLocked(o.ID, err)
-	if e != 0 {
-		return a, e
+	i, err := c.askedLocked(o.ID, err)
+	if err != nil {
+		return a, err
 	}
 	n := uint32(4)
 	switch {
@@ -439,30 +439,30 @@ func (c *Channel) setOptionLocked(caller Caller, in []byte, _ int) (a answer, e 
 		i.ackTimeout = int(v[0])
 	case ucma.OptionReuse:
 		if i.state == listening || i.state != idle && !on {
-			return a, syscall.EINVAL
+			return a, uverbs.Refuse(syscall.EINVAL, "the id is %v, where RDMA_OPTION_ID_REUSEADDR cannot become %t", i.state, on)
 		}
 		i.reuse = on
 	case ucma.OptionAFOnly:
 		if i.state != idle && i.state != bound {
-			return a, syscall.EINVAL
+			return a, uverbs.Refuse(syscall.EINVAL, "the id is %v, where RDMA_OPTION_ID_AFONLY cannot change", i.state)
 		}
 		i.afOnly = on
 	}
-	return a, 0
+	return a, nil
 }
 
 // +checklocks:c.cm.mu
-func (c *Channel) notifyLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Errno) {
+func (c *Channel) notifyLocked(_ Caller, in []byte, _ int) (a answer, err error) {
 	n, err := ucma.ParsePlain(in)
-	i, e := c.askedLocked(n.ID, err)
-	if e == 0 && !i.wasThere && i.state != connecting {
-		e = syscall.EINVAL
+	i, err := c.askedLocked(n.ID, err)
+	if err == nil && !i.wasThere && i.state != connecting {
+		err = uverbs.Refuse(syscall.EINVAL, "the id is %v, not connecting", i.state)
 	}
-	return a, e // the device needs no notification to know that the connection is established
+	return a, err // the device needs no notification to know that the connection is established
 }
 
 // +checklocks:c.cm.mu
-func (c *Channel) migrateLocked(caller Caller, in []byte, room int) (a answer, e syscall.Errno) {
+func (c *Channel) migrateLocked(caller Caller, in []byte, room int) (a answer, err error) {
 	n, err := ucma.ParseAnswered(in)
 	if room < 4 {
 		return a, syscall.ENOSPC
@@ -491,5 +491,5 @@ func (c *Channel) migrateLocked(caller Caller, in []byte, room int) (a answer, e
 			c.addLocked(v)
 		}
 	}
-	return number(n.Response, i.reported), 0
+	return number(n.Response, i.reported), nil
 }

@@ -94,21 +94,26 @@ func (m *CM) endFor(qpn uint32, w softrnic.Wire) (e end, ok bool) {
 }
 
 // +checklocks:c.cm.mu
-func (c *Channel) connectLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Errno) {
+func (c *Channel) connectLocked(_ Caller, in []byte, _ int) (a answer, err error) {
 	r, err := ucma.ParseConnect(in)
-	i, e := c.askedLocked(r.ID, err)
-	if e != 0 {
-		return a, e
+	i, err := c.askedLocked(r.ID, err)
+	if err != nil {
+		return a, err
 	}
 	if i.space.Datagrams() && r.Param.Valid {
 		return a, i.connectDatagrams(r.Param.PrivateData)
 	}
 	end, ok := c.cm.endFor(r.Param.QPN, c.cm.wire)
-	if !r.Param.Valid || i.state != routed || i.space != ucma.TCP || !ok {
-		return a, syscall.EINVAL
+	switch {
+	case !r.Param.Valid || i.space != ucma.TCP:
+		return a, uverbs.Refuse(syscall.EINVAL, "the id is not one for connections, or its parameters are not valid")
+	case i.state != routed:
+		return a, uverbs.Refuse(syscall.EINVAL, "the id is %v, and connects only once its route is resolved", i.state)
+	case !ok:
+		return a, uverbs.Refuse(syscall.EINVAL, "qp_num %d: there is no queue pair that the device could connect", r.Param.QPN)
 	}
-	if !c.cm.fits(&r.Param, mostConnectData, c.cm.wire) {
-		return a, syscall.EINVAL
+	if err := checkRoom(&r.Param, mostConnectData, c.cm.wire); err != nil {
+		return a, err
 	}
 	if i.ports() == tcpPorts { // the connection gets the port
 		i.port.close()
@@ -129,7 +134,7 @@ func (c *Channel) connectLocked(_ Caller, in []byte, _ int) (a answer, e syscall
 		private = appendNumbers(private, i.src.Port(), i.dst.Port())
 	}
 	go i.initiate(ctx, i.src, i.dst, cfg, greet(c.cm.wire, r.Param.QPN, private, i.own))
-	return a, 0
+	return a, nil
 }
 
 // The maximum number of bytes of private data in the messages of InfiniBand's connection manager:
@@ -140,14 +145,13 @@ const (
 	mostRejectData  = 148
 )
 
-// fits reports whether there is room for the private data in p. A joined connection has the same
-// limits as InfiniBand.
-func (m *CM) fits(p *ucma.ConnParam, most int, w softrnic.Wire) bool {
+// checkRoom returns an error if there is no room for the private data in p. A joined connection has
+// the same limits as InfiniBand.
+func checkRoom(p *ucma.ConnParam, most int, w softrnic.Wire) error {
 	if w == softrnic.Plain || len(p.PrivateData) <= most {
-		return true
+		return nil
 	}
-	m.log.Info("too much private data", "bytes", len(p.PrivateData), "most", most)
-	return false
+	return uverbs.Refuse(syscall.EINVAL, "%d bytes of private data: there is room for %d", len(p.PrivateData), most)
 }
 
 // initiate sends the Request, and handles the answer.
@@ -294,18 +298,18 @@ func (i *id) tellStatus(t ucma.EventType, status int32, p ucma.ConnParam) {
 }
 
 // +checklocks:c.cm.mu
-func (c *Channel) disconnectLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Errno) {
+func (c *Channel) disconnectLocked(_ Caller, in []byte, _ int) (a answer, err error) {
 	num, err := ucma.ParseDisconnect(in)
-	i, e := c.askedLocked(num, err)
+	i, err := c.askedLocked(num, err)
 	switch {
-	case e != 0:
-		return a, e
+	case err != nil:
+		return a, err
 	case !i.wasThere:
-		return a, syscall.EINVAL
+		return a, uverbs.Refuse(syscall.EINVAL, "the id is %v, and was never connected", i.state)
 	case i.state == connected:
 		i.end.Disconnect()
 	}
-	return a, 0
+	return a, nil
 }
 
 func addrPort(a net.Addr) netip.AddrPort {

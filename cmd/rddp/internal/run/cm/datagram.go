@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/internal/retry"
 	"github.com/rddp/rddp/internal/softrnic"
 )
@@ -116,9 +117,9 @@ const (
 )
 
 // connectDatagrams asks the peer of i for its queue pair.
-func (i *id) connectDatagrams(private []byte) syscall.Errno {
+func (i *id) connectDatagrams(private []byte) error {
 	if i.cm.wire == softrnic.Plain || i.state != routed {
-		return syscall.EINVAL // an RNIC has no datagrams
+		return uverbs.Refuse(syscall.EINVAL, "an RNIC has no datagrams, and an id connects only once its route is resolved; it is %v", i.state)
 	}
 	i.become(connecting)
 	ctx, cancel := context.WithTimeout(i.cm.ctx, patience)
@@ -126,7 +127,7 @@ func (i *id) connectDatagrams(private []byte) syscall.Errno {
 	m := message{kind: question, from: i.src.Port(), to: i.dst.Port(), private: private}
 	_, _ = rand.Read(m.number[:]) // it never fails
 	go i.ask(ctx, i.src.Addr(), i.dst.Addr(), m)
-	return 0
+	return nil
 }
 
 // ask asks until an answer arrives, and adds the event.
@@ -281,9 +282,9 @@ type datagramRequest struct {
 }
 
 // listenDatagrams makes i listen.
-func (i *id) listenDatagrams() syscall.Errno {
+func (i *id) listenDatagrams() error {
 	if i.cm.wire == softrnic.Plain {
-		return syscall.EINVAL
+		return uverbs.Refuse(syscall.EINVAL, "an RNIC has no datagrams")
 	}
 	var conn *net.UDPConn
 	err := i.listenAt(func(p *port) (err error) {
@@ -291,18 +292,18 @@ func (i *id) listenDatagrams() syscall.Errno {
 		return err
 	})
 	if err != nil {
-		return errnoOf(err, syscall.EADDRINUSE)
+		return uverbs.Refuse(errnoOf(err, syscall.EADDRINUSE), "it cannot listen at %v: %v", i.src, err)
 	}
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		_ = conn.Close()
-		return errnoOf(err, syscall.EADDRINUSE)
+		return uverbs.Refuse(errnoOf(err, syscall.EADDRINUSE), "it cannot listen at %v: %v", i.src, err)
 	}
 	i.service = &service{conn: conn, raw: raw, port: i.port, users: 1, answers: make(map[asker][]byte)}
 	i.port = nil // the service has it
 	i.become(listening)
 	go i.serveDatagrams(i.service)
-	return 0
+	return nil
 }
 
 // serveDatagrams takes questions until the socket is closed.
@@ -388,15 +389,15 @@ func (q *datagramRequest) send(b []byte) {
 }
 
 // acceptDatagrams answers with the program's queue pair.
-func (i *id) acceptDatagrams(uid uint64, p *ucma.ConnParam) syscall.Errno {
+func (i *id) acceptDatagrams(uid uint64, p *ucma.ConnParam) error {
 	if i.state != requested || !p.Valid {
-		return syscall.EINVAL
+		return uverbs.Refuse(syscall.EINVAL, "the id is %v, and has no request to accept, or its parameters are not valid", i.state)
 	}
 	i.datagramRequest.answer(message{kind: yes, qpn: p.QPN, private: p.PrivateData})
 	i.uid = uid
 	i.become(connecting)
 	i.become(connected)
-	return 0
+	return nil
 }
 
 // localAddress returns the destination address of a received datagram.

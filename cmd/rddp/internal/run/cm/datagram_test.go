@@ -84,8 +84,8 @@ func (c *Channel) datagramIDLocked(t *testing.T) *id {
 	t.Helper()
 	i := c.cm.newLocked(c, ucma.UDP, idle)
 	i.uid, i.backlog = 1, maxBacklog
-	if e := i.bind(netip.MustParseAddrPort("127.0.0.1:0")); e != 0 {
-		t.Fatal(e)
+	if err := i.bind(netip.MustParseAddrPort("127.0.0.1:0")); err != nil {
+		t.Fatal(err)
 	}
 	return i
 }
@@ -108,8 +108,8 @@ func newQuestioner(t *testing.T) *questioner {
 	c.cm.mu.Lock()
 	defer c.cm.mu.Unlock()
 	q := &questioner{t, conn, c.datagramIDLocked(t)}
-	if e := q.i.listenDatagrams(); e != 0 {
-		t.Fatal(e)
+	if err := q.i.listenDatagrams(); err != nil {
+		t.Fatal(err)
 	}
 	return q
 }
@@ -137,8 +137,8 @@ func (q *questioner) decide(i *id, says messageKind) {
 	q.t.Helper()
 	q.i.cm.mu.Lock()
 	if says == yes {
-		if e := i.acceptDatagrams(1, &ucma.ConnParam{Valid: true}); e != 0 {
-			q.t.Errorf("ACCEPT: %v", e)
+		if err := i.acceptDatagrams(1, &ucma.ConnParam{Valid: true}); err != nil {
+			q.t.Errorf("ACCEPT: %v", err)
 		}
 	} else {
 		i.destroy()
@@ -240,8 +240,8 @@ func TestPortAfterQuestion(t *testing.T) {
 		i := c.datagramIDLocked(t)
 		i.resolve(silent.LocalAddr().(*net.UDPAddr).AddrPort())
 		i.become(routed)
-		if e := i.connectDatagrams(nil); e != 0 {
-			t.Fatal(e)
+		if err := i.connectDatagrams(nil); err != nil {
+			t.Fatal(err)
 		}
 		at := i.src
 		i.destroy()
@@ -266,11 +266,11 @@ func TestWrongAnswers(t *testing.T) {
 	i := c.datagramIDLocked(t)
 	i.resolve(peer.LocalAddr().(*net.UDPAddr).AddrPort())
 	i.become(routed)
-	e := i.connectDatagrams(nil)
+	err = i.connectDatagrams(nil)
 	c.removeLocked(i)
 	c.cm.mu.Unlock()
-	if e != 0 {
-		t.Fatal(e)
+	if err != nil {
+		t.Fatal(err)
 	}
 	b := make([]byte, 1000)
 	n, from, err := peer.ReadFromUDPAddrPort(b)

@@ -37,19 +37,19 @@ func (q *request) refuse(private []byte) {
 }
 
 // +checklocks:c.cm.mu
-func (c *Channel) listenLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Errno) {
+func (c *Channel) listenLocked(_ Caller, in []byte, _ int) (a answer, err error) {
 	n, err := ucma.ParsePlain(in)
-	i, e := c.askedLocked(n.ID, err)
-	if e != 0 {
-		return a, e
+	i, err := c.askedLocked(n.ID, err)
+	if err != nil {
+		return a, err
 	}
 	if i.state == idle {
-		if e := i.bind(netip.AddrPortFrom(netip.IPv4Unspecified(), 0)); e != 0 {
-			return a, e
+		if err := i.bind(netip.AddrPortFrom(netip.IPv4Unspecified(), 0)); err != nil {
+			return a, err
 		}
 	}
 	if i.state != bound || i.port == nil {
-		return a, syscall.EINVAL
+		return a, uverbs.Refuse(syscall.EINVAL, "the id is %v, and listens only while it is bound to a port", i.state)
 	}
 	i.backlog = maxBacklog
 	if n.Other > 0 && n.Other < maxBacklog {
@@ -62,7 +62,7 @@ func (c *Channel) listenLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 }
 
 // listenConnections makes i listen for connections.
-func (i *id) listenConnections() syscall.Errno {
+func (i *id) listenConnections() error {
 	cfg := &conn.Config{StartupTimeout: requestTime}
 	var err error
 	if i.ports() == tcpPorts {
@@ -74,7 +74,7 @@ func (i *id) listenConnections() syscall.Errno {
 		})
 	}
 	if err != nil {
-		return errnoOf(err, syscall.EADDRINUSE)
+		return uverbs.Refuse(errnoOf(err, syscall.EADDRINUSE), "it cannot listen at %v: %v", i.src, err)
 	}
 	i.become(listening)
 	go i.serve(i.listener)
@@ -83,7 +83,7 @@ func (i *id) listenConnections() syscall.Errno {
 			go i.serve(i.memory)
 		}
 	}
-	return 0
+	return nil
 }
 
 // serve accepts connections until the listener is closed.
@@ -150,25 +150,28 @@ func (i *id) receive(c *conn.Conn) {
 }
 
 // +checklocks:c.cm.mu
-func (c *Channel) acceptLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Errno) {
+func (c *Channel) acceptLocked(_ Caller, in []byte, _ int) (a answer, err error) {
 	r, err := ucma.ParseAccept(in)
-	i, e := c.askedLocked(r.ID, err)
-	if e != 0 {
-		return a, e
+	i, err := c.askedLocked(r.ID, err)
+	if err != nil {
+		return a, err
 	}
 	if !r.Param.Valid && i.wasThere {
-		return a, 0 // the answer to a ConnectResponse
+		return a, nil // the answer to a ConnectResponse
 	}
 	if i.space.Datagrams() {
 		return a, i.acceptDatagrams(r.UID, &r.Param)
 	}
 	if !r.Param.Valid || i.state != requested {
-		return a, syscall.EINVAL
+		return a, uverbs.Refuse(syscall.EINVAL, "the id is %v, and has no request to accept, or its parameters are not valid", i.state)
 	}
 	q := i.request
 	end, ok := c.cm.endFor(r.Param.QPN, q.wire)
-	if !ok || !c.cm.fits(&r.Param, mostAcceptData, q.wire) {
-		return a, syscall.EINVAL
+	if !ok {
+		return a, uverbs.Refuse(syscall.EINVAL, "qp_num %d: there is no queue pair that the device could connect", r.Param.QPN)
+	}
+	if err := checkRoom(&r.Param, mostAcceptData, q.wire); err != nil {
+		return a, err
 	}
 	i.uid, i.end, i.own, i.qpn = r.UID, end, i.propose(&r.Param), r.Param.QPN
 	i.become(connecting)
@@ -183,7 +186,7 @@ func (c *Channel) acceptLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 	}
 	cfg := end.ConfigFor(q.conn, q.wire, int(r.Param.Responder), ord)
 	go i.accept(ctx, q, cfg, greet(q.wire, r.Param.QPN, r.Param.PrivateData, i.own), attrs)
-	return a, 0
+	return a, nil
 }
 
 // accept sends the Reply, and waits for the peer if necessary.
@@ -213,11 +216,11 @@ func (i *id) accept(ctx context.Context, q *request, cfg *conn.Config, private [
 }
 
 // +checklocks:c.cm.mu
-func (c *Channel) rejectLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Errno) {
+func (c *Channel) rejectLocked(_ Caller, in []byte, _ int) (a answer, err error) {
 	r, err := ucma.ParseReject(in)
-	i, e := c.askedLocked(r.ID, err)
-	if e != 0 {
-		return a, e
+	i, err := c.askedLocked(r.ID, err)
+	if err != nil {
+		return a, err
 	}
 	allowed := r.Reason == 0 || r.Reason == consumerDefined || r.Reason == vendorOption // only the kernel uses other reasons
 	long := i.framed() && !i.space.Datagrams() && len(r.PrivateData) > mostRejectData
@@ -226,7 +229,7 @@ func (c *Channel) rejectLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 	}
 	i.become(over)
 	i.refuse(append([]byte{}, r.PrivateData...))
-	return a, 0
+	return a, nil
 }
 
 // refuse sends the peer a rejection.

@@ -12,29 +12,29 @@ import (
 // once the kernel has found nothing else to object to.
 
 // +checklocks:c.cm.mu
-func (c *Channel) joinIPLocked(_ Caller, in []byte, room int) (a answer, e syscall.Errno) {
+func (c *Channel) joinIPLocked(_ Caller, in []byte, room int) (a answer, err error) {
 	j, err := ucma.ParseJoinIP(in)
 	return a, c.joinWithLocked(j, err, room)
 }
 
 // +checklocks:c.cm.mu
-func (c *Channel) joinLocked(_ Caller, in []byte, room int) (a answer, e syscall.Errno) {
+func (c *Channel) joinLocked(_ Caller, in []byte, room int) (a answer, err error) {
 	j, err := ucma.ParseJoin(in)
 	return a, c.joinWithLocked(j, err, room)
 }
 
 // +checklocks:c.cm.mu
-func (c *Channel) joinWithLocked(j ucma.Join, err error, room int) syscall.Errno {
+func (c *Channel) joinWithLocked(j ucma.Join, err error, room int) error {
 	switch {
 	case room < 4:
 		return syscall.ENOSPC
 	case err != nil, !j.Addr.IsValid() && !j.Addr.IB, j.Flags != ucma.JoinFull && j.Flags != ucma.JoinSendOnly:
 		return syscall.EINVAL
 	}
-	i, e := c.askedLocked(j.ID, nil)
+	i, err := c.askedLocked(j.ID, nil)
 	switch {
-	case e != 0:
-		return e
+	case err != nil:
+		return err
 	case i.state != bound && i.state != addressed || !i.space.Datagrams():
 		return syscall.EINVAL
 	}
@@ -43,7 +43,7 @@ func (c *Channel) joinWithLocked(j ucma.Join, err error, room int) syscall.Errno
 }
 
 // +checklocks:c.cm.mu
-func (c *Channel) leaveLocked(_ Caller, in []byte, room int) (a answer, e syscall.Errno) {
+func (c *Channel) leaveLocked(_ Caller, in []byte, room int) (a answer, err error) {
 	switch _, err := ucma.ParseAnswered(in); {
 	case room < 4:
 		return a, syscall.ENOSPC
