@@ -135,11 +135,11 @@ func (q *queuePair) explainRemoteLocked(err error) string {
 	if !errors.As(err, &a) || a.Discarded {
 		return ""
 	}
-	op, right := "an atomic", uverbs.RemoteAtomic
-	switch a.Need {
-	case ddp.RemoteWrite:
-		op, right = "an RDMA Write", uverbs.RemoteWrite
-	case ddp.RemoteRead:
+	op, right := "an RDMA Write", uverbs.RemoteWrite
+	switch {
+	case a.Need&ddp.RemoteAtomic != 0:
+		op, right = "an atomic", uverbs.RemoteAtomic
+	case a.Need&ddp.RemoteRead != 0:
 		op, right = "an RDMA Read", uverbs.RemoteRead
 	}
 	why := q.pd.explain(uint32(a.STag), a.TO, a.N, right)

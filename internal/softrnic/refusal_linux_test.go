@@ -38,7 +38,7 @@ func TestRefusals(t *testing.T) {
 		{uverbs.ModifyQP, to(init, func(c *uverbs.Change) { c.Mask |= uverbs.MaskTimeout }), syscall.EINVAL, "RESET to INIT: IBV_QP_TIMEOUT may not be set"},
 		{uverbs.ModifyQP, to(init, func(c *uverbs.Change) { c.To.Port = 2 }), syscall.EINVAL, "port_num 2: there is only port 1"},
 		{uverbs.ModifyQP, to(init, func(c *uverbs.Change) { c.To.PKey = 7 }), syscall.EINVAL, "pkey_index 7: the device has at most 0"},
-		{uverbs.ModifyQP, in(&rtr), syscall.EINVAL, "RESET to RTR: there is no such transition of a RC queue pair"},
+		{uverbs.ModifyQP, in(&rtr), syscall.EINVAL, "RESET to RTR: there is no such transition of a queue pair of type RC"},
 		{uverbs.ModifyQP, in(&init), 0, ""},
 		{uverbs.ModifyQP, to(rtr, func(c *uverbs.Change) { c.Mask &^= uverbs.MaskMinRNRTimer }), syscall.EINVAL, "INIT to RTR: IBV_QP_MIN_RNR_TIMER is missing"},
 		{uverbs.ModifyQP, to(rtr, func(c *uverbs.Change) { c.To.Address.Global = false }), syscall.EINVAL, "ah_attr.is_global is 0: as over RoCE, an address is a GID, which needs a GRH"},
@@ -121,10 +121,16 @@ func TestExplanations(t *testing.T) {
 	p.ctx.mu.Unlock()
 	pair.mu.Lock()
 	defer pair.mu.Unlock()
-	denied := &ddp.AccessError{Code: ddp.CodeInvalidSTag, Denied: true, STag: ddp.STag(p.mr.Key), TO: p.mr.Addr, N: 8, Need: ddp.RemoteWrite}
-	want := fmt.Sprintf("the peer asked for an RDMA Write that is not allowed: rkey %#x, remote address %#x, 8 bytes: the queue pair has no IBV_ACCESS_REMOTE_WRITE", p.mr.Key, p.mr.Addr)
-	if got := pair.explainRemoteLocked(denied); got != want {
-		t.Errorf("%s\nwant %s", got, want)
+	for need, want := range map[ddp.Access][2]string{
+		ddp.RemoteWrite: {"an RDMA Write", "IBV_ACCESS_REMOTE_WRITE"},
+		ddp.ReadSink:    {"an RDMA Write", "IBV_ACCESS_REMOTE_WRITE"}, // a queue pair without the right allows Read Responses only
+		ddp.RemoteRead:  {"an RDMA Read", "IBV_ACCESS_REMOTE_READ"}, ddp.RemoteAtomic: {"an atomic", "IBV_ACCESS_REMOTE_ATOMIC"},
+	} {
+		denied := &ddp.AccessError{Code: ddp.CodeInvalidSTag, Denied: true, STag: ddp.STag(p.mr.Key), TO: p.mr.Addr, N: 8, Need: need}
+		text := fmt.Sprintf("the peer asked for %s that is not allowed: rkey %#x, remote address %#x, 8 bytes: the queue pair has no %s", want[0], p.mr.Key, p.mr.Addr, want[1])
+		if got := pair.explainRemoteLocked(denied); got != text {
+			t.Errorf("%s\nwant %s", got, text)
+		}
 	}
 }
 

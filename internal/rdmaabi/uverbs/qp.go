@@ -360,7 +360,7 @@ func (c *Change) Check(q QPType, from State) error {
 	case c.Mask&MaskCurState != 0 && c.To.CurState != from:
 		return c.refuse(from, to, "cur_qp_state is %v", c.To.CurState)
 	case !ok:
-		return c.refuse(from, to, "there is no such transition of a %v queue pair", q)
+		return c.refuse(from, to, "there is no such transition of a queue pair of type %v", q)
 	case t.need&^got != 0:
 		if missing := t.need &^ got; bits.OnesCount32(uint32(missing)) > 1 {
 			return c.refuse(from, to, "%v are missing", missing)
