@@ -122,9 +122,9 @@ func TestExplanations(t *testing.T) {
 	pair.mu.Lock()
 	defer pair.mu.Unlock()
 	for need, want := range map[ddp.Access][2]string{
-		ddp.RemoteWrite: {"an RDMA Write", "IBV_ACCESS_REMOTE_WRITE"},
-		ddp.ReadSink:    {"an RDMA Write", "IBV_ACCESS_REMOTE_WRITE"}, // a queue pair without the right allows Read Responses only
-		ddp.RemoteRead:  {"an RDMA Read", "IBV_ACCESS_REMOTE_READ"}, ddp.RemoteAtomic: {"an atomic", "IBV_ACCESS_REMOTE_ATOMIC"},
+		ddp.RemoteWrite:        {"an RDMA Write", "IBV_ACCESS_REMOTE_WRITE"},
+		ddp.RemoteWrite | 1<<7: {"an RDMA Write", "IBV_ACCESS_REMOTE_WRITE"}, // with a right that no Region grants, as rdmap has it
+		ddp.RemoteRead:         {"an RDMA Read", "IBV_ACCESS_REMOTE_READ"}, ddp.RemoteAtomic: {"an atomic", "IBV_ACCESS_REMOTE_ATOMIC"},
 	} {
 		denied := &ddp.AccessError{Code: ddp.CodeInvalidSTag, Denied: true, STag: ddp.STag(p.mr.Key), TO: p.mr.Addr, N: 8, Need: need}
 		text := fmt.Sprintf("the peer asked for %s that is not allowed: rkey %#x, remote address %#x, 8 bytes: the queue pair has no %s", want[0], p.mr.Key, p.mr.Addr, want[1])
