@@ -121,8 +121,8 @@ const (
 	linkUp = 5
 )
 
-// pageLen is the length in bytes above which a message takes no more objects. Programs have room
-// for that much at least.
+// pageLen is the maximum length in bytes of the attributes of a message. Programs have room for
+// that much at least. A message has at least one object.
 const pageLen = 3 << 10
 
 // longest is the length in bytes of answers above which further requests in the same datagram find
@@ -263,10 +263,12 @@ func (a *answers) dump(c command, in *attributes) syscall.Errno {
 	}
 	for left := a.of(k); len(left) > 0; {
 		a.add(flagMulti, nested(a.device.handle(), layouts[k].table, func(b []byte) []byte {
-			for len(left) > 0 && len(b) < pageLen {
-				o := left[0]
-				left = left[1:]
-				b = nested(b, layouts[k].entry, o.appendTo)
+			for first := true; len(left) > 0; first = false {
+				entry := nested(nil, layouts[k].entry, left[0].appendTo)
+				if !first && len(b)+len(entry) > pageLen {
+					break
+				}
+				b, left = append(b, entry...), left[1:]
 			}
 			return b
 		}))

@@ -230,6 +230,33 @@ func TestManyObjects(t *testing.T) {
 	}
 }
 
+// TestManySharedQueues: an SRQ whose queue pairs fill a message is shown with all of them, whatever
+// comes before it.
+func TestManySharedQueues(t *testing.T) {
+	const most = 4096
+	var odd []uint32
+	for i := range uint32(110) {
+		odd = append(odd, 2*i)
+	}
+	for before := range 100 {
+		var objects []Object
+		for i := range before {
+			objects = append(objects, SRQ{Number: uint32(i)})
+		}
+		objects = append(objects, SRQ{Number: 1000, QPs: odd})
+		all := Answer(testRequest(srqGet, flagDump, testAttr{attrDevIndex, 0}), Socket{Port: 99}, &testDevice, func() []Object { return objects })
+		for _, b := range all {
+			if len(b) > most {
+				t.Fatalf("%d queues before: a message of %d bytes", before, len(b))
+			}
+		}
+		text := describe(t, all)
+		if n, pairs := strings.Count(text, " 89{"), strings.Count(text, " 20{"); n != before+1 || pairs != len(odd) {
+			t.Fatalf("%d queues before: %d queues and %d queue pairs, want %d and %d", before, n, pairs, before+1, len(odd))
+		}
+	}
+}
+
 // TestManyDumps: a program that asks for many dumps at once gets some of them, and errors.
 func TestManyDumps(t *testing.T) {
 	var objects []Object

@@ -157,7 +157,8 @@ func (o SRQ) appendTo(b []byte) []byte {
 	b = append32(b, attrSRQN, o.Number)
 	b = append32(append8(b, attrType, 0), attrPDN, o.PD) // the basic type
 	b = nested(b, attrQP, func(b []byte) []byte {
-		for left := o.QPs; len(left) > 0 && len(b) < pageLen; {
+		const mostPairs = pageLen - 256 // the rest of the message is shorter than 256
+		for at, left := len(b), o.QPs; len(left) > 0 && len(b)-at < mostPairs; {
 			n := 1
 			for n < len(left) && left[n] == left[n-1]+1 {
 				n++
