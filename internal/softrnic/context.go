@@ -65,6 +65,9 @@ type Context struct {
 	// pairs are the queue pairs of qps, for the doorbell, by their handles.
 	pairsMu locks.RWMutex[locks.RNICPairs]
 	pairs   map[uint32]*queuePair // +checklocks:pairsMu
+
+	// shown are the objects of the maps above, for Objects
+	shown shown
 }
 
 // A channel is a completion channel of a program.
@@ -200,6 +203,7 @@ func (c *Context) Close() {
 		return
 	}
 	c.closed = true
+	c.shown.clear()
 	for _, q := range c.qps {
 		c.destroyQPLocked(q)
 	}
@@ -371,8 +375,9 @@ func (c *commands) QueryPort(port uint8) (gids uint32, err error) {
 //
 // +checklocks:c.mu
 func (c *commands) AllocPD() (handle uint32) {
-	pd := &protectionDomain{handle: c.newHandle(), keys: &c.dev.keys}
+	pd := &protectionDomain{handle: c.newHandle(), context: c.number, keys: &c.dev.keys}
 	c.pds[pd.handle] = pd
+	c.shown.add(pd.handle, pd)
 	return pd.handle
 }
 
@@ -384,9 +389,10 @@ func (c *commands) DeallocPD(handle uint32) error {
 	switch {
 	case pd == nil:
 		return none("PD", handle)
-	case pd.users > 0:
-		return inUse("PD", pd.users)
+	case pd.users.Load() > 0:
+		return inUse("PD", int(pd.users.Load()))
 	}
+	c.shown.remove(handle)
 	pd.port.close()
 	delete(c.pds, handle)
 	return nil
@@ -406,7 +412,7 @@ func (c *commands) CreateAH(pdHandle uint32, a uverbs.Address) (handle uint32, e
 	if a.Port > onlyPort {
 		return 0, uverbs.Refuse(syscall.EINVAL, "port_num %d: there is only port %d", a.Port, onlyPort)
 	}
-	pd.users++
+	pd.users.Add(1)
 	n := c.newHandle()
 	c.ahs[n] = pd
 	pd.mu.Lock()
@@ -426,7 +432,7 @@ func (c *commands) DestroyAH(handle uint32) error {
 	if pd == nil {
 		return none("address handle", handle)
 	}
-	pd.users--
+	pd.users.Add(-1)
 	pd.mu.Lock()
 	delete(pd.addresses, handle)
 	pd.mu.Unlock()

@@ -1,6 +1,7 @@
 package softrnic
 
 import (
+	"sync/atomic"
 	"syscall"
 
 	"github.com/rddp/rddp/internal/locks"
@@ -22,8 +23,8 @@ type completionQueue struct {
 	ctx        *Context
 	handle     uint32
 	userHandle uint64
-	channel    *channel // nil if it has none
-	users      int      // QPs; the Context's mutex guards it
+	channel    *channel     // nil if it has none
+	users      atomic.Int32 // QPs; changed only by a holder of the Context's mutex
 
 	mu locks.Mutex[locks.RNICCompletions]
 	// nil once the CQ is destroyed
@@ -118,6 +119,7 @@ func (c *commands) CreateCQ(a uverbs.CQ) (handle, entries uint32, at uverbs.Mapp
 		ch.users++
 	}
 	c.cqs[q.handle] = q
+	c.shown.add(q.handle, q)
 	return q.handle, min(r.Cap(), limits.MaxCQE), at, nil
 }
 
@@ -175,9 +177,10 @@ func (c *commands) DestroyCQ(handle uint32) (completions, asynchronous uint32, e
 	switch {
 	case q == nil:
 		return 0, 0, none("CQ", handle)
-	case q.users > 0:
-		return 0, 0, inUse("CQ", q.users)
+	case q.users.Load() > 0:
+		return 0, 0, inUse("CQ", int(q.users.Load()))
 	}
+	c.shown.remove(handle)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.events > 0 {

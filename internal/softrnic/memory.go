@@ -3,6 +3,7 @@ package softrnic
 import (
 	"fmt"
 	"math"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/rddp/rddp/ddp"
@@ -24,10 +25,12 @@ type Process interface {
 
 // A protectionDomain is a PD: the memory and the queue pairs that belong together.
 type protectionDomain struct {
-	handle uint32
-	domain ddp.Domain
-	// users is the number of objects that use the PD. The Context's mutex guards it.
-	users int
+	handle  uint32
+	context uint32 // its number
+	domain  ddp.Domain
+	// users is the number of objects that use the PD. Only a holder of the Context's mutex changes
+	// it.
+	users atomic.Int32
 	keys  *keyBook // of the device
 
 	port port // where the peers of its queue pairs connect
@@ -269,6 +272,7 @@ func (c *commands) RegMR(r uverbs.MemoryRegion) (handle, key uint32, err error) 
 	}
 	m.handle = c.newHandle()
 	c.mrs[m.handle] = m
+	c.shown.add(m.handle, m)
 	return m.handle, m.key(), nil
 }
 
@@ -294,7 +298,7 @@ func (c *commands) newRegionLocked(r uverbs.MemoryRegion) (*memoryRegion, error)
 	if err := m.register(); err != nil {
 		return nil, err
 	}
-	pd.users++
+	pd.users.Add(1)
 	return m, nil
 }
 
@@ -324,9 +328,10 @@ func (c *commands) ReregMR(r uverbs.MemoryRegion) (key uint32, err error) {
 	if err != nil {
 		return 0, err
 	}
-	old.deregister()
-	old.pd.users--
 	m.handle = old.handle
+	c.shown.add(m.handle, m)
+	old.deregister()
+	old.pd.users.Add(-1)
 	c.mrs[m.handle] = m
 	return m.key(), nil
 }
@@ -342,8 +347,9 @@ func (c *commands) DeregMR(handle uint32) error {
 	case m.hasWindow(): // see ibv_dereg_mr(3)
 		return uverbs.Refuse(syscall.EINVAL, "a memory window is bound to the MR with lkey %#x", m.key())
 	}
+	c.shown.remove(handle)
 	m.deregister()
-	m.pd.users--
+	m.pd.users.Add(-1)
 	delete(c.mrs, handle)
 	return nil
 }

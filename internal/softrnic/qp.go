@@ -181,11 +181,12 @@ func (c *Context) makeRingsLocked(q *queuePair) error {
 func (c *Context) enlistLocked(q *queuePair) {
 	q.handle = c.newHandle()
 	c.qps[q.handle] = q
-	q.pd.users++
-	q.sendCQ.users++
-	q.recvCQ.users++
+	c.shown.add(q.handle, q)
+	q.pd.users.Add(1)
+	q.sendCQ.users.Add(1)
+	q.recvCQ.users.Add(1)
 	if q.srq != nil {
-		q.srq.users++
+		q.srq.users.Add(1)
 	}
 	c.pairsMu.Lock()
 	c.pairs[q.handle] = q
@@ -338,6 +339,7 @@ func (c *commands) DestroyQP(handle uint32) (events uint32, err error) {
 //
 // +checklocks:c.mu
 func (c *Context) destroyQPLocked(q *queuePair) {
+	c.shown.remove(q.handle)
 	c.pairsMu.Lock()
 	delete(c.pairs, q.handle)
 	c.pairsMu.Unlock()
@@ -352,12 +354,12 @@ func (c *Context) destroyQPLocked(q *queuePair) {
 		q.recv.close()
 		c.giveBackLocked(q.rqAt)
 	} else {
-		q.srq.users--
+		q.srq.users.Add(-1)
 	}
 	c.giveBackLocked(q.sqAt)
-	q.pd.users--
-	q.sendCQ.users--
-	q.recvCQ.users--
+	q.pd.users.Add(-1)
+	q.sendCQ.users.Add(-1)
+	q.recvCQ.users.Add(-1)
 	delete(c.qps, q.handle)
 }
 

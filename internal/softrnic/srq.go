@@ -117,7 +117,7 @@ type sharedQueue struct {
 	maxSGE     uint32
 	maxWR      uint32
 	at         uverbs.Mapping
-	users      int // QPs; the Context's mutex guards it
+	users      atomic.Int32 // QPs; changed only by a holder of the Context's mutex
 	events     atomic.Uint32
 }
 
@@ -147,8 +147,9 @@ func (c *commands) CreateSRQ(a uverbs.SRQ) (handle, entries uint32, at uverbs.Ma
 		receiveQueue: receiveQueue{ring: r}, ctx: c.Context, handle: c.newHandle(), userHandle: a.UserHandle, pd: pd, maxSGE: a.MaxSGE,
 		maxWR: min(r.Cap(), limits.MaxSRQWR), at: at,
 	}
-	pd.users++
+	pd.users.Add(1)
 	c.srqs[s.handle] = s
+	c.shown.add(s.handle, s)
 	return s.handle, s.maxWR, at, nil
 }
 
@@ -236,10 +237,11 @@ func (c *commands) DestroySRQ(handle uint32) (events uint32, err error) {
 	switch {
 	case s == nil:
 		return 0, none("SRQ", handle)
-	case s.users > 0:
-		return 0, inUse("SRQ", s.users)
+	case s.users.Load() > 0:
+		return 0, inUse("SRQ", int(s.users.Load()))
 	}
-	s.pd.users--
+	c.shown.remove(handle)
+	s.pd.users.Add(-1)
 	s.close()
 	c.giveBackLocked(s.at)
 	delete(c.srqs, handle)

@@ -157,7 +157,7 @@ func (c *commands) AllocMW(a uverbs.MemoryWindow) (handle, key uint32, err error
 	}
 	w := &memoryWindow{handle: c.newHandle(), pd: pd, kind: a.Type}
 	key = pd.addWindow(w)
-	pd.users++
+	pd.users.Add(1)
 	c.mws[w.handle] = w
 	return w.handle, key, nil
 }
@@ -178,7 +178,7 @@ func (c *commands) DeallocMW(handle uint32) error {
 	w.pd.mu.Lock()
 	delete(w.pd.windows, key>>8)
 	w.pd.mu.Unlock()
-	w.pd.users--
+	w.pd.users.Add(-1)
 	delete(c.mws, handle)
 	return nil
 }

@@ -1,0 +1,140 @@
+//go:build amd64 || arm64
+
+package softrnic
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/rddp/rddp/internal/rdmaabi/nldev"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/testkit/guest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
+)
+
+// TestObjectsDuringCommands: a program withholds a page while the device copies to it, so its
+// command waits. Its objects are shown all the same, without the one that is being destroyed.
+func TestObjectsDuringCommands(t *testing.T) {
+	for _, tt := range []struct {
+		desc     string
+		mrs, qps int
+		command  func(b *program, mr guest.MR, q *guest.QP) error
+	}{
+		{"deregistration", 1, 1, func(b *program, mr guest.MR, _ *guest.QP) error { return b.Free(uint32(uverbs.DeregMR), mr.Handle) }},
+		{"the reset of a queue pair", 2, 1, func(b *program, _ guest.MR, q *guest.QP) error {
+			return q.Modify(uint8(uverbs.Reset), b.gid, 0, nil)
+		}},
+		{"the end of a queue pair", 2, 0, func(b *program, _ guest.MR, q *guest.QP) error {
+			_, err := b.Destroy(27, q.Handle)
+			return err
+		}},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			a, b, qa, qb := pair(t)
+			m, err := self()
+			if err != nil {
+				t.Fatal(err)
+			}
+			slow := slowMemory{m, make(chan func(), 1)}
+			b.memory = slow
+			mr, err := b.Register(b.pd, pages(t, 4096), guest.All)
+			if err != nil {
+				t.Fatal(err)
+			}
+			over, looked := make(chan error, 1), make(chan struct{})
+			slow.write <- func() {
+				defer close(looked)
+				go func() { over <- tt.command(b, mr, qb) }()
+				prototest.Wait(t, "the command", func() bool {
+					free := b.ctx.mu.TryLock()
+					if free {
+						b.ctx.mu.Unlock() // +checklocksforce: TryLock has locked it
+					}
+					return !free
+				})
+				shown := make(chan []nldev.Object, 1)
+				go func() { shown <- b.ctx.Objects(77) }()
+				var all []nldev.Object
+				prototest.Wait(t, "the objects", func() bool {
+					select {
+					case all = <-shown:
+						return true
+					default:
+						return false
+					}
+				})
+				var mrs, qps int
+				for _, o := range all {
+					switch o.(type) {
+					case nldev.MR:
+						mrs++
+					case nldev.QP:
+						qps++
+					}
+				}
+				if mrs > tt.mrs+1 || mrs < tt.mrs || qps > tt.qps+1 || qps < tt.qps { // the command may be about to begin
+					t.Errorf("%d memory regions and %d queue pairs, want %d and %d", mrs, qps, tt.mrs, tt.qps)
+				}
+			}
+			qb.PostRecv(1, mr.Part(0, 8))
+			post := qa.Post(guest.WR{ID: 2, Op: guest.OpSend, Flags: guest.Signaled, List: []guest.SGE{a.mr.Part(0, 8)}})
+			<-looked
+			if err := errors.Join(post, <-over); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestShownObjects: the objects are shown as long as they exist.
+func TestShownObjects(t *testing.T) {
+	p := newProgram(t, newDevice(t))
+	count := func() (n map[string]int) {
+		n = make(map[string]int)
+		for _, o := range p.ctx.Objects(77) {
+			switch o := o.(type) {
+			case nldev.Context:
+				n["context"]++
+			case nldev.PD:
+				n["pd"]++
+				n["users of pd"] += o.Users
+			case nldev.CQ:
+				n["cq"]++
+				n["users of cq"] += o.Users
+			case nldev.MR:
+				n["mr"]++
+			case nldev.QP:
+				n["qp"]++
+			case nldev.SRQ:
+				n["srq"]++
+				n["users of srq"] += len(o.QPs)
+			}
+		}
+		return n
+	}
+	want := func(desc string, objects map[string]int) {
+		t.Helper()
+		got := count()
+		for _, k := range []string{"context", "pd", "users of pd", "cq", "users of cq", "mr", "qp", "srq", "users of srq"} {
+			if got[k] != objects[k] {
+				t.Errorf("%s: %d of %s, want %d", desc, got[k], k, objects[k])
+			}
+		}
+	}
+	want("at first", map[string]int{"context": 1, "pd": 1, "users of pd": 1, "cq": 1, "mr": 1})
+	srq, err := p.Context.SRQ(p.pd, 4, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := p.qp(func(c *guest.QPConfig) { c.SRQ = srq })
+	want("with a queue pair", map[string]int{
+		"context": 1, "pd": 1, "users of pd": 3, "cq": 1, "users of cq": 2, "mr": 1, "qp": 1, "srq": 1, "users of srq": 1,
+	})
+	if _, err := p.Destroy(27, q.Handle); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Free(uint32(uverbs.DeregMR), p.mr.Handle); err != nil {
+		t.Fatal(err)
+	}
+	want("without queue pair and memory", map[string]int{"context": 1, "pd": 1, "users of pd": 1, "cq": 1, "srq": 1})
+}
