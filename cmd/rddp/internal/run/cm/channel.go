@@ -3,6 +3,7 @@
 package cm
 
 import (
+	"slices"
 	"syscall"
 
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
@@ -41,32 +42,62 @@ func (c *Channel) Added() <-chan struct{} {
 	return c.added
 }
 
-// Take passes the oldest event to deliver, which must not call the Channel. If deliver returns an
-// error, the event stays in the queue. ok is false if there is no event. After Close, ok is always
-// false, so a thread that waits while another thread closes the channel keeps waiting.
+// Take passes the oldest event to deliver, which may wait for the program: no lock is held. If
+// deliver returns an error, the event is the first in the queue again. ok is false if there is no
+// event. After Close, ok is always false, so a thread that waits while another thread closes the
+// channel keeps waiting.
 func (c *Channel) Take(deliver func(e *ucma.Event) syscall.Errno) (ok bool, e syscall.Errno) {
+	v := c.take()
+	if v == nil {
+		return false, 0
+	}
+	if e := deliver(&v.Event); e != 0 {
+		c.takeBack(v)
+		return true, e
+	}
+	return true, 0
+}
+
+// take removes the oldest event from the queue, and returns it, or nil if there is none. The event
+// counts as reported from now on: as soon as the program has it, it may destroy the id.
+func (c *Channel) take() *event {
 	c.cm.mu.Lock()
 	defer c.cm.mu.Unlock()
 	if len(c.events) == 0 {
-		return false, 0
+		return nil
 	}
-	v, last := c.events[0], len(c.events) == 1
-	if last {
+	v := c.events[0]
+	c.events[0] = nil
+	if c.events = c.events[1:]; len(c.events) == 0 {
 		c.notify(false) // before the program continues
 	}
-	if e := deliver(&v.Event); e != 0 {
-		if last {
-			c.notify(true)
-		}
-		return true, e
-	}
-	c.events[0] = nil
-	c.events = c.events[1:]
 	v.id.reported++
 	if v.child != nil {
 		v.id.pending--
 	}
-	return true, 0
+	return v
+}
+
+// takeBack undoes take, unless the id has been destroyed in between.
+func (c *Channel) takeBack(v *event) {
+	c.cm.mu.Lock()
+	defer c.cm.unlock()
+	v.id.reported--
+	if v.child != nil {
+		v.id.pending++
+	}
+	if v.id.state == destroyed {
+		if v.child != nil && v.child.state != destroyed {
+			v.child.destroy()
+		}
+		return
+	}
+	to := v.id.ch // the id may have migrated
+	if v.child != nil {
+		v.child.ch = to
+	}
+	to.events = slices.Insert(to.events, 0, v)
+	to.toldLocked()
 }
 
 // addLocked adds an event.
@@ -76,6 +107,11 @@ func (c *Channel) addLocked(v *event) {
 	}
 	c.events = append(c.events, v)
 	c.cm.log.Debug("rdma_cm event", "id", v.ID, "event", v.Type.String(), "status", v.Status)
+	c.toldLocked()
+}
+
+// toldLocked tells the program, and those who wait, of an event that has been added.
+func (c *Channel) toldLocked() {
 	if len(c.events) == 1 {
 		c.notify(true)
 	}
@@ -103,7 +139,7 @@ func (c *Channel) removeLocked(i *id) (removed []*event) {
 // Close destroys the channel and its ids, which ends their connections.
 func (c *Channel) Close() {
 	c.cm.mu.Lock()
-	defer c.cm.mu.Unlock()
+	defer c.cm.unlock()
 	if c.closed {
 		return
 	}

@@ -39,6 +39,8 @@ type CM struct {
 	// by number
 	ids  map[uint32]*id // +checklocks:mu
 	last uint32         // +checklocks:mu
+	// the ends whose connections are to end when mu is unlocked
+	ending []end // +checklocks:mu
 }
 
 // New returns a connection manager.
@@ -54,10 +56,23 @@ func New(c Config) *CM {
 	return m
 }
 
+// unlock unlocks the mutex of m after something that may end connections, and ends these. That
+// waits for accesses to the program's memory, so it must not keep other programs waiting.
+//
+// +checklocksrelease:m.mu
+func (m *CM) unlock() {
+	ending := m.ending
+	m.ending = nil
+	m.mu.Unlock()
+	for _, e := range ending {
+		e.Disconnect()
+	}
+}
+
 // Close destroys all ids, which ends their connections.
 func (m *CM) Close() {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	for _, i := range m.ids {
 		i.destroy()
 	}
@@ -171,6 +186,11 @@ func (i *id) destroy() {
 		i.refuse(nil)
 	}
 	if was == connected && i.end != nil {
-		i.end.Disconnect()
+		i.disconnect()
 	}
 }
+
+// disconnect ends the connection of i when the mutex is unlocked.
+//
+// +checklocksignore: the caller holds the CM's mutex, and calls unlock
+func (i *id) disconnect() { i.cm.ending = append(i.cm.ending, i.end) }

@@ -38,8 +38,11 @@ func (c *Channel) Do(caller Caller, cmd ucma.Command, in []byte, room int) (at u
 	if do == nil {
 		return 0, nil, syscall.ENOSYS
 	}
+	if cmd == ucma.SetOption {
+		caller = readOption(caller, in) // not under the lock, because that may wait for the program
+	}
 	c.cm.mu.Lock()
-	defer c.cm.mu.Unlock()
+	defer c.cm.unlock()
 	if c.closed {
 		return 0, nil, syscall.EBADF
 	}
@@ -403,6 +406,28 @@ func (c *Channel) initQPAttrLocked(_ Caller, in []byte, room int) (a answer, err
 		return a, uverbs.Refuse(syscall.EINVAL, "the id is %v, which has no attributes for %v", i.state, uverbs.State(n.Other))
 	}
 	return fit(n.Response, uverbs.AppendAttributes(nil, mask, &attrs), room, uverbs.AttributesLen)
+}
+
+// An option is the caller of SET_OPTION, whose value has been read.
+type option struct {
+	Caller
+	value [4]byte
+	err   error
+}
+
+// readOption reads the value that a SET_OPTION names.
+func readOption(caller Caller, in []byte) *option {
+	r := &option{Caller: caller}
+	if o, err := ucma.ParseSetOption(in); err == nil && o.Len <= uint32(len(r.value)) {
+		r.err = caller.Read(r.value[:o.Len], o.Value)
+	}
+	return r
+}
+
+// Read returns the value.
+func (o *option) Read(b []byte, _ uint64) error {
+	copy(b, o.value[:])
+	return o.err
 }
 
 // +checklocks:c.cm.mu

@@ -178,7 +178,7 @@ func (i *id) initiate(ctx context.Context, src, dst netip.AddrPort, cfg *conn.Co
 		}
 	}
 	i.cm.mu.Lock()
-	defer i.cm.mu.Unlock()
+	defer i.cm.unlock()
 	i.cancel()
 	switch {
 	case i.state == destroyed:
@@ -209,7 +209,7 @@ func (i *id) initiate(ctx context.Context, src, dst netip.AddrPort, cfg *conn.Co
 // another id.
 func (i *id) late(err error) {
 	if err == nil {
-		i.end.Disconnect()
+		i.disconnect()
 	}
 }
 
@@ -307,7 +307,7 @@ func (c *Channel) disconnectLocked(_ Caller, in []byte, _ int) (a answer, err er
 	case !i.wasThere:
 		return a, uverbs.Refuse(syscall.EINVAL, "the id is %v, and was never connected", i.state)
 	case i.state == connected:
-		i.end.Disconnect()
+		i.disconnect()
 	}
 	return a, nil
 }

@@ -196,7 +196,7 @@ func (i *id) accept(ctx context.Context, q *request, cfg *conn.Config, private [
 		err = i.end.Start(q.conn, q.wire, false, q.qpn, attrs, i.connectionEnded)
 	}
 	i.cm.mu.Lock()
-	defer i.cm.mu.Unlock()
+	defer i.cm.unlock()
 	i.cancel()
 	switch {
 	case i.state == destroyed:
