@@ -79,19 +79,25 @@ func (s *supervisor) getcwd(t threadMemory, c *seccomp.Call) bool {
 }
 
 // move answers chdir: it changes the working directory of the calling process to an open folder,
-// and closes that.
-//
-// No process can change the working directory of another one, so move attaches to the thread like
-// a debugger, and has it call fchdir and close. It needs the rights that the supervisor needs
-// anyway. If it cannot attach, because a debugger has, the program's chdir finds no such folder.
+// and closes that. If it cannot, the program's chdir finds no such folder.
 func (s *supervisor) move(c *seccomp.Call, folder int) {
+	if !s.callFrom(c, folder, func(n int) threadCall { return threadCall{unix.SYS_FCHDIR, [3]uint64{uint64(n)}} }) {
+		s.program.Continue(c)
+	}
+}
+
+// callFrom answers a call by one that the program's thread makes itself, with a descriptor of a
+// folder, which it closes. No process can change the working directory of another one, or pass it a
+// descriptor of a symbolic link. So callFrom attaches to the thread like a debugger, and has it
+// make the call and close the descriptor. It needs the rights that the supervisor needs anyway. If
+// it cannot attach, because a debugger has, it returns false.
+func (s *supervisor) callFrom(c *seccomp.Call, folder int, call func(n int) threadCall) bool {
 	defer unix.Close(folder)
 	runtime.LockOSThread() // only the thread that has attached may go on
 	defer runtime.UnlockOSThread()
 	if err := ptrace(unix.PTRACE_SEIZE, c.Thread, unix.PTRACE_O_TRACESYSGOOD); err != nil {
-		s.log.Info("the program cannot enter the folder of a device", "thread", c.Thread, "err", err)
-		s.program.Continue(c)
-		return
+		s.log.Info("the program cannot enter the folder of a device, or open a link", "thread", c.Thread, "err", err)
+		return false
 	}
 	n, err := s.program.AddFD(c, folder, -1, true)
 	if err == nil {
@@ -100,17 +106,24 @@ func (s *supervisor) move(c *seccomp.Call, folder int) {
 	if err != nil {
 		s.program.Answer(c, 0, errnoOf(err))
 		_ = ptrace(unix.PTRACE_DETACH, c.Thread, 0)
-		return
+		return true
 	}
 	s.program.Answer(c, 0, syscall.EINTR)
-	if err := callIn(c.Thread, n); err != nil {
-		s.log.Warn("the program is not in the folder of a device that it has entered", "thread", c.Thread, "err", err)
+	if err := callIn(c.Thread, call(n), threadCall{unix.SYS_CLOSE, [3]uint64{uint64(n)}}); err != nil {
+		s.log.Warn("the program is not in the folder of a device that it has entered, or has not opened a link", "thread", c.Thread, "err", err)
 	}
+	return true
 }
 
-// callIn has a thread that is about to stop call fchdir for a descriptor and close it. The thread
-// goes on as if its last call had returned what fchdir has.
-func callIn(thread, fd int) error {
+// A threadCall is a system call that a thread of the program is to make.
+type threadCall struct {
+	number uint64
+	args   [3]uint64
+}
+
+// callIn has a thread that is about to stop make calls. The thread goes on as if its last call had
+// returned what the first one of them has.
+func callIn(thread int, calls ...threadCall) error {
 	if err := waitStop(thread); err != nil {
 		return err
 	}
@@ -131,9 +144,9 @@ func callIn(thread, fd int) error {
 		return err
 	}
 	var result uint64
-	for _, number := range []uint64{unix.SYS_FCHDIR, unix.SYS_CLOSE} {
+	for i, call := range calls {
 		r := before
-		r.prepare(number, uint64(fd))
+		r.prepare(call)
 		if err := r.set(thread); err != nil {
 			return err
 		}
@@ -145,7 +158,7 @@ func callIn(thread, fd int) error {
 		if err := r.get(thread); err != nil {
 			return err
 		}
-		if number == unix.SYS_FCHDIR {
+		if i == 0 {
 			result = r.result()
 		}
 	}

@@ -129,6 +129,19 @@ var looks = []search{
 	{"the name of a descriptor", asReal, func() (string, error) {
 		return below(asLink, func(dir int) (string, error) { return os.Readlink(fmt.Sprintf("/proc/self/fd/%d", dir)) })
 	}},
+	{"a link itself", "L: ../../devices/virtual/infiniband_verbs/uverbs0", func() (string, error) { return linkItself(unix.AT_FDCWD, "/sys/dev/char/231:192") }},
+	{"a link itself, below /", "L: ../../devices/virtual/infiniband_verbs/uverbs0", func() (string, error) {
+		return below("/", func(dir int) (string, error) { return linkItself(dir, "sys/dev/char/231:192") })
+	}},
+	{"a link itself, below its folder", "L: ../../devices/virtual/infiniband_verbs/uverbs0", func() (string, error) {
+		return below("/sys/dev/char", func(dir int) (string, error) { return linkItself(dir, "231:192") })
+	}},
+	{"a link itself, below a folder of the device", "L: ../../../../class/infiniband", func() (string, error) {
+		return below(asLink, func(dir int) (string, error) { return linkItself(dir, "subsystem") })
+	}},
+	{"a link that is not to be followed", "too many levels of symbolic links", func() (string, error) {
+		return failure(readAll(unix.Open("/sys/dev/char/231:192", unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)))
+	}},
 	{"openat2", "rddp run", func() (string, error) {
 		fd, err := unix.Openat2(unix.AT_FDCWD, asLink+"/node_desc", &unix.OpenHow{Flags: unix.O_RDONLY})
 		return readAll(fd, err)
@@ -434,4 +447,19 @@ func TestWorkingDirectory(t *testing.T) {
 	if got, err := c.Output(); err != nil || string(got) != want {
 		t.Errorf("the program says %q, %v, want %q", got, err, want)
 	}
+}
+
+// linkItself opens a symbolic link, and returns what it is and where it leads.
+func linkItself(dir int, name string) (string, error) {
+	fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return "", err
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFLNK {
+		return fmt.Sprintf("mode %o", st.Mode), err
+	}
+	to, err := readLinkAt(fd, "")
+	return "L: " + to, err
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -73,23 +74,54 @@ func (s *supervisor) open(c *seccomp.Call, dir, arg, flags int) bool {
 			s.log.Warn("the program cannot open rdma_cm", "thread", c.Thread, "err", err)
 		}
 		s.program.Answer(c, int64(fd), errnoOf(err))
-	case flags&unix.O_PATH != 0 && s.isLinkBelow(c, dir, arg, p):
-		return false
+	case flags&(unix.O_PATH|unix.O_NOFOLLOW) == unix.O_PATH|unix.O_NOFOLLOW && s.isLink(p):
+		return s.openLink(c, dir, arg, p, flags)
 	default:
 		s.openFile(c, s.tree.root+p, flags)
 	}
 	return true
 }
 
-// isLinkBelow reports whether a path is the name of a symbolic link in a folder of the tree that
-// the program has open. Only the kernel can open the link itself, and there it finds the same link.
-func (s *supervisor) isLinkBelow(c *seccomp.Call, dir, arg int, p string) bool {
-	if dir == none || int32(c.Args[dir]) == unix.AT_FDCWD {
-		return false
-	}
-	name, err := process.ReadString(process.Thread(c.Thread), c.Args[arg], pathLimit)
+// isLink reports whether a path is that of a symbolic link in the tree.
+func (s *supervisor) isLink(p string) bool {
 	var st unix.Stat_t
-	return err == nil && !strings.Contains(name, "/") && unix.Lstat(s.tree.root+p, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK
+	return unix.Lstat(s.tree.root+p, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK
+}
+
+// openLink opens a symbolic link itself, which only the program's thread can: it opens the last
+// name of its path from the link's folder in the tree. openLink returns false if the call of the
+// program is just that.
+func (s *supervisor) openLink(c *seccomp.Call, dir, arg int, p string, flags int) bool {
+	name, err := process.ReadString(process.Thread(c.Thread), c.Args[arg], pathLimit)
+	if err != nil {
+		s.program.Answer(c, 0, syscall.EFAULT)
+		return true
+	}
+	at := strings.LastIndexByte(name, '/') + 1
+	if at == 0 && dir != none && int32(c.Args[dir]) != unix.AT_FDCWD {
+		if from, ok := s.folder(c, dir); ok && isServed(from) {
+			return false
+		}
+	}
+	folder, err := openFolder(s.tree.root + path.Dir(p))
+	if err != nil {
+		s.program.Answer(c, 0, errnoOf(err))
+		return true
+	}
+	defer folder.Close()
+	fd, err := unix.FcntlInt(folder.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		s.program.Answer(c, 0, errnoOf(err))
+		return true
+	}
+	go func() { // the thread makes calls meanwhile, which need an answer
+		if !s.callFrom(c, fd, func(n int) threadCall {
+			return threadCall{unix.SYS_OPENAT, [3]uint64{uint64(n), c.Args[arg] + uint64(at), uint64(flags)}}
+		}) {
+			s.program.Answer(c, 0, syscall.ELOOP)
+		}
+	}()
+	return true
 }
 
 // openHow returns the flags in the struct open_how of a call of openat2. It returns false for
@@ -103,17 +135,17 @@ func openHow(t threadMemory, addr, n uint64) (flags int, ok bool) {
 }
 
 // openFile opens a file or folder in the tree for the program.
-func (s *supervisor) openFile(c *seccomp.Call, path string, flags int) {
+func (s *supervisor) openFile(c *seccomp.Call, name string, flags int) {
 	if flags&unix.O_ACCMODE != unix.O_RDONLY || flags&unix.O_CREAT != 0 {
 		e := syscall.EROFS
-		if err := unix.Access(path, unix.F_OK); err != nil && flags&unix.O_CREAT == 0 {
+		if err := unix.Access(name, unix.F_OK); err != nil && flags&unix.O_CREAT == 0 {
 			e = errnoOf(err)
 		}
 		s.program.Answer(c, 0, e)
 		return
 	}
 	flags &^= unix.O_PATH // the kernel passes on no descriptors of that kind
-	fd, err := unix.Open(path, flags|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open(name, flags|unix.O_CLOEXEC, 0)
 	if err != nil {
 		s.program.Answer(c, 0, errnoOf(err))
 		return

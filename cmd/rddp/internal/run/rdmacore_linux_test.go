@@ -102,6 +102,8 @@ var lonePrograms = []struct{ line, want string }{
 	{"rdma resource", "0: " + DeviceName + ": pd 0 cq 0 qp 0 cm_id 0 mr 0"},
 	{"rdma system", "copy-on-fork on"},
 	{"udevadm info -a -p /sys/class/infiniband/" + DeviceName, `ATTR{node_type}=="1: CA"`},
+	{"udevadm info -n infiniband/uverbs0", "E: DEVPATH=/devices/virtual/infiniband_verbs/uverbs0"},
+	{"udevadm info -n /dev/infiniband/rdma_cm", "E: SUBSYSTEM=misc"},
 	{"udevadm info /sys/class/infiniband_verbs/uverbs0", "E: DEVNAME=/dev/infiniband/uverbs0"},
 	{"ibv_devices", DeviceName},
 }

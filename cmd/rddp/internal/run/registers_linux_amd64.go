@@ -9,10 +9,10 @@ func (r *registers) get(thread int) error { return unix.PtraceGetRegs(thread, &r
 func (r *registers) set(thread int) error { return unix.PtraceSetRegs(thread, &r.PtraceRegs) }
 
 // prepare has the thread repeat its instruction for calls, with another call.
-func (r *registers) prepare(number, arg uint64) {
+func (r *registers) prepare(c threadCall) {
 	const instruction = 2 // bytes
 	r.Rip -= instruction
-	r.Rax, r.Rdi, r.Orig_rax = number, arg, ^uint64(0)
+	r.Rax, r.Rdi, r.Rsi, r.Rdx, r.Orig_rax = c.number, c.args[0], c.args[1], c.args[2], ^uint64(0)
 }
 
 func (r *registers) result() uint64 { return r.Rax }

@@ -16,10 +16,10 @@ func (r *registers) set(thread int) error {
 }
 
 // prepare has the thread repeat its instruction for calls, with another call.
-func (r *registers) prepare(number, arg uint64) {
+func (r *registers) prepare(c threadCall) {
 	const instruction = 4 // bytes
 	r.Pc -= instruction
-	r.Regs[8], r.Regs[0] = number, arg
+	r.Regs[8], r.Regs[0], r.Regs[1], r.Regs[2] = c.number, c.args[0], c.args[1], c.args[2]
 }
 
 func (r *registers) result() uint64 { return r.Regs[0] }
