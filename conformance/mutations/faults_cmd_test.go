@@ -201,7 +201,7 @@ var cmdFaults = []Fault{
 		Old: "fastOpen(2)", New: "fastOpen(3)",
 		Package: "cmd/rddp/internal/run/seccomp", Tests: "^TestFilterOfFastOpen$"},
 	{Name: "a sendmmsg with MSG_FASTOPEN leaves as it is", File: "cmd/rddp/internal/run/seccomp/filter_linux.go",
-		Old: "{unix.SYS_SENDMMSG, Made, \"fast open 3\", SendMMsg},", New: "{unix.SYS_SENDMMSG, 0, \"fast open 3\", SendMMsg},",
+		Old: "	a.label(\"send messages\")\n	ofSocket(\"notify\", \"fast open 3\")\n", New: "	ofSocket(\"notify\", \"fast open 3\")\n	a.label(\"send messages\")\n	ofSocket(\"notify\", \"allow\")\n",
 		Package: "cmd/rddp/internal/run", Tests: "^TestTCPFastOpen$"},
 	{Name: "a connect that waits for another one goes on without TLS", File: "cmd/rddp/internal/run/tcp_linux.go",
 		Old: "			return k.errno, k.answered\n		}\n		// The program", New: "			return 0, false\n		}\n		// The program",

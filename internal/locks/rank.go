@@ -13,7 +13,7 @@ var order = [...]any{
 
 	// Of rddp run: the program's calls, its descriptors and its ids.
 	Supervisor{}, // run, supervisor.mu: the program's open files
-	Netlink{},    // run, netlink.mu: the end of a call on a netlink socket, and its answers
+	Netlink{},    // run, netlink.mu: the answers for the netlink sockets of programs
 	FileBell{},   // run, doorbell.mu: the files by their watches
 	CM{},         // cm, CM.mu: the ids of a connection manager
 

@@ -283,15 +283,24 @@ func nonBlocking(thread, fd int) bool {
 // hasSignal reports whether a signal is pending that the thread handles and does not block. ok is
 // false if the thread has ended.
 func hasSignal(thread int) (pending, ok bool) {
+	own, shared, ok := signalsOf(thread)
+	return own || shared, ok
+}
+
+// signalsOf reports whether a signal is pending that the thread handles and does not block: one for
+// the thread itself, and one for its process, which another thread may handle. ok is false if the
+// thread has ended.
+func signalsOf(thread int) (own, shared, ok bool) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", thread))
 	if err != nil {
-		return false, false
+		return false, false, false
 	}
-	own, _ := field(b, "SigPnd:", 16)
-	shared, _ := field(b, "ShdPnd:", 16)
+	ofThread, _ := field(b, "SigPnd:", 16)
+	ofProcess, _ := field(b, "ShdPnd:", 16)
 	blocked, _ := field(b, "SigBlk:", 16)
 	caught, _ := field(b, "SigCgt:", 16)
-	return (own|shared)&caught&^blocked != 0, true
+	handled := caught &^ blocked
+	return ofThread&handled != 0, ofProcess&handled != 0, true
 }
 
 // field returns the number after a name, in a file of lines like "name: number".

@@ -139,7 +139,7 @@ func TestUnreadEvents(t *testing.T) {
 // TestDockersProfile checks that everything works under Docker's default profile.
 func TestDockersProfile(t *testing.T) {
 	for _, profile := range []string{"now", "earlier"} {
-		for _, args := range [][]string{{"device"}, {"look"}, {"unread"}, {"leak", "3"}, {"company", "1", "1000"}} {
+		for _, args := range [][]string{{"device"}, {"look"}, {"unread"}, {"netlink"}, {"netlink-many"}, {"netlink-late"}, {"netlink-threads"}, {"leak", "3"}, {"company", "1", "1000"}} {
 			c := exec.Command("/proc/self/exe", append([]string{perform, "contained", profile}, performance(t, args[0], args[1:]...)...)...)
 			c.Stderr = os.Stderr
 			if err := c.Run(); err != nil {

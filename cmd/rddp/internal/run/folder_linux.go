@@ -79,8 +79,15 @@ func (s *supervisor) duplicate(c *seccomp.Call) bool {
 	if !ok || c.Kind == seccomp.DupFD && c.Args[2] >= uint64(seccomp.LeastNumber) {
 		return false
 	}
-	fd, err := borrow(c)
-	if err != nil && class == seccomp.Folders { // a profile forbids pidfd_getfd: then the duplicate has an offset of its own
+	var fd int
+	var err error
+	if class == seccomp.Sockets {
+		var k netlinkSocket
+		if k, ok = s.netlinkSocket(c); !ok {
+			return false
+		}
+		fd = k.fd
+	} else if fd, err = borrow(c); err != nil && class == seccomp.Folders { // a profile forbids pidfd_getfd: then the duplicate has an offset of its own
 		fd, err = unix.Open(fmt.Sprintf("/proc/%d/fd/%d", c.Thread, int32(c.Args[0])), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	}
 	if err != nil {
@@ -103,12 +110,12 @@ func (s *supervisor) classOf(c *seccomp.Call) (class seccomp.Class, ok bool) {
 		return seccomp.Devices, s.file(c.Thread, number) != nil
 	case seccomp.Channels.Has(number):
 		return seccomp.Channels, s.channels.find(c.Thread, number) != nil
-	case seccomp.Sockets.Has(number) && s.netlink.opened.Load():
-		fd := borrowNetlink(c)
-		if fd >= 0 {
-			unix.Close(fd)
+	case seccomp.Sockets.Has(number):
+		k, ok := s.netlinkSocket(c)
+		if ok {
+			unix.Close(k.fd)
 		}
-		return seccomp.Sockets, fd >= 0
+		return seccomp.Sockets, ok
 	}
 	return 0, false
 }

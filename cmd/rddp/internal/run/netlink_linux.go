@@ -7,6 +7,7 @@ import (
 	"net"
 	"sync/atomic"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -21,24 +22,34 @@ import (
 // A program that opens a netlink socket for RDMA gets one of the protocol NETLINK_USERSOCK, at a
 // number of seccomp.Sockets. Its requests come to the supervisor, which sends the answers from a
 // socket of its own, so the kernel handles everything else: receiving, polling, time limits, names,
-// and the end. The program's socket is connected to that of the supervisor, and takes messages of
-// no other.
+// and the end. The program's socket is connected to that of the supervisor as soon as it has a
+// port, and takes messages of no other.
 //
 // Such a socket has a value of SO_RCVLOWAT that no program sets, which has no effect on netlink.
 // The kernel keeps it as long as the socket, and so do children.
 type netlink struct {
-	device nldev.Device
-	opened atomic.Bool  // a program has opened such a socket
-	late   atomic.Int32 // the calls of sendLater that run
+	device  nldev.Device
+	opened  atomic.Bool  // a program has opened such a socket
+	waiting atomic.Int32 // the calls of awaitMessage that run
 
-	// mu is held from the end of a call of the program until its answers have been sent, or what it
-	// has received has been removed: a program's next call comes later.
+	// mu is held while answers are sent, so that those of two requests do not mix.
 	mu locks.Mutex[locks.Netlink]
-	// the supervisor's socket; -1 before the first request. It stays until this process ends,
-	// because goroutines may be sending
+	// the supervisor's socket; -1 before the program has one. It stays until this process ends.
 	fd int // +checklocks:mu
-	// its port
-	port uint32 // +checklocks:mu
+	// its port, and the cookie of its network namespace
+	port  uint32 // +checklocks:mu
+	space uint64 // +checklocks:mu
+	// the answers for which a socket has had no room yet, by the socket's inode
+	late    map[uint64]*lateAnswers // +checklocks:mu
+	sending bool                    // +checklocks:mu
+	// copies of the programs' sockets by their inodes, if the supervisor cannot borrow descriptors
+	copies map[uint64]int // +checklocks:mu
+}
+
+// A netlinkSocket is this process's copy of a program's socket.
+type netlinkSocket struct {
+	fd    int
+	inode uint64
 }
 
 const (
@@ -48,17 +59,15 @@ const (
 	longestRequest = 32 << 10
 	// longestAnswer is longer than any answer.
 	longestAnswer = 64 << 10
-	// mostLate is the maximum number of programs that get answers as they read.
-	mostLate = 64
-	// lateTime is how long recvfrom waits for such an answer, in milliseconds.
-	lateTime = 100
-	// mostParts is the maximum number of parts of a sendmsg.
+	// mostParts is the maximum number of parts of a sendmsg, and of messages of a sendmmsg.
 	mostParts = 64
-	// mostStrange is how many messages of strangers a socket throws away when it is connected. A
-	// program can make more come all the time.
-	mostStrange = 1024
+	// mostWaiting is the maximum number of calls that wait in awaitMessage. Each occupies a thread
+	// of this process.
+	mostWaiting = 64
 	// netlinkGroups is the number of multicast groups that a program may join.
 	netlinkGroups = 32
+	// longestAddress is the length in bytes of a struct sockaddr_storage.
+	longestAddress = 128
 )
 
 // rxe is the number of the driver rxe.
@@ -90,8 +99,8 @@ func (s *supervisor) openSocket(c *seccomp.Call) {
 		if err != nil {
 			return -1, err
 		}
-		if !mayBorrow(c) { // programs look in /sys then
-			return -1, syscall.EPROTONOSUPPORT
+		if err := s.netlink.open(); err != nil {
+			return -1, err
 		}
 		kind := int(c.Args[1])
 		fd, err := unix.Socket(unix.AF_NETLINK, kind|unix.SOCK_CLOEXEC, unix.NETLINK_USERSOCK)
@@ -101,6 +110,11 @@ func (s *supervisor) openSocket(c *seccomp.Call) {
 		defer unix.Close(fd)
 		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVLOWAT, netlinkMark); err != nil {
 			return -1, err
+		}
+		if !mayBorrow(c) {
+			if err := s.netlink.keepCopy(fd); err != nil {
+				return -1, err
+			}
 		}
 		s.netlink.opened.Store(true)
 		return s.numbers.add(s.program.Listener, c, pid, seccomp.Sockets, fd, kind&unix.SOCK_CLOEXEC != 0)
@@ -120,72 +134,120 @@ func mayBorrow(c *seccomp.Call) bool {
 	return errors.Is(err, unix.EBADF)
 }
 
-// borrowNetlink returns a copy of the descriptor of a call, or -1 if it is not that of a netlink
-// socket for RDMA.
-func borrowNetlink(c *seccomp.Call) int {
+// netlinkSocket returns a copy of the descriptor of a call. ok is false if it is not that of a
+// netlink socket for RDMA. The same mark may be on a socket of another network namespace, whose
+// ports are not those of this one.
+func (s *supervisor) netlinkSocket(c *seccomp.Call) (k netlinkSocket, ok bool) {
+	if !s.netlink.opened.Load() {
+		return k, false
+	}
 	fd, err := borrow(c)
 	if err != nil {
-		return -1
+		return s.netlink.copyOf(c)
 	}
 	domain, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN)
 	mark, err2 := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVLOWAT)
-	if err != nil || err2 != nil || domain != unix.AF_NETLINK || mark != netlinkMark {
+	space, err3 := unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_NETNS_COOKIE)
+	inode, err4 := inodeOf(fd)
+	if errors.Join(err, err2, err3, err4) != nil || domain != unix.AF_NETLINK || mark != netlinkMark || !s.netlink.isHere(space) {
 		unix.Close(fd)
-		return -1
+		return k, false
 	}
-	return fd
+	return netlinkSocket{fd, inode}, true
+}
+
+// inodeOf returns the inode of a descriptor.
+func inodeOf(fd int) (uint64, error) {
+	var st unix.Stat_t
+	err := unix.Fstat(fd, &st)
+	return st.Ino, err
+}
+
+// isHere reports whether a network namespace is that of the supervisor's socket.
+func (n *netlink) isHere(space uint64) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.space == space
 }
 
 // answerNetlink answers a call on a netlink socket for RDMA. It returns false if the kernel should
 // answer.
 func (s *supervisor) answerNetlink(t threadMemory, c *seccomp.Call) bool {
-	if !s.netlink.opened.Load() || c.Kind == seccomp.SetOption && c.Args[2] != unix.NETLINK_ADD_MEMBERSHIP && c.Args[2] != unix.NETLINK_DROP_MEMBERSHIP {
+	if c.Kind == seccomp.SetOption && c.Args[2] != unix.NETLINK_ADD_MEMBERSHIP && c.Args[2] != unix.NETLINK_DROP_MEMBERSHIP {
 		return false
 	}
-	fd := borrowNetlink(c)
-	if fd < 0 {
+	k, ok := s.netlinkSocket(c)
+	if !ok {
 		return false
 	}
-	defer unix.Close(fd)
+	if c.Kind == seccomp.RecvFrom {
+		return s.receiveFrom(t, c, k)
+	}
+	defer unix.Close(k.fd)
 	switch c.Kind {
 	case seccomp.Bind:
-		s.program.Answer(c, 0, bindNetlink(t, c, fd))
+		s.program.Answer(c, 0, s.netlink.bind(t, c, k.fd))
 	case seccomp.SetOption:
 		s.program.Answer(c, 0, joinGroup(t, c))
-	case seccomp.RecvFrom:
-		return s.receiveFrom(t, c, fd)
+	case seccomp.SendMMsg:
+		n, e := s.sendMany(t, c, k)
+		s.program.Answer(c, n, e)
 	default:
-		s.request(t, c, fd)
+		b, e := sent(t, c)
+		if e == 0 {
+			e = s.request(c, k, b)
+		}
+		s.program.Answer(c, int64(len(b)), e)
 	}
 	return true
 }
 
-// bindNetlink gives a socket the port that the program asks for, or its PID, as the kernel would.
-// It joins no group: the device sends no events, and everybody may send to groups of this protocol.
-func bindNetlink(t threadMemory, c *seccomp.Call, fd int) syscall.Errno {
+// bind gives a socket the port that the program asks for, or its PID, as the kernel would, and
+// connects it. It joins no group: the device sends no events, and everybody may send to groups of
+// this protocol.
+func (n *netlink) bind(t threadMemory, c *seccomp.Call, fd int) syscall.Errno {
 	a, e := readNetlinkAddress(t, c.Args[1], uint32(c.Args[2]))
 	if e != 0 {
 		return e
 	}
 	a.Groups = 0
 	port, err := netlinkPort(fd)
-	if err != nil || port != 0 || a.Pid != 0 {
-		return errnoOf(unix.Bind(fd, a))
+	if err == nil && port == 0 {
+		err = n.bindNew(c, fd, a)
+	} else if err == nil {
+		err = unix.Bind(fd, a)
+	}
+	if err != nil {
+		return errnoOf(err)
+	}
+	_, e = n.connect(fd)
+	return e
+}
+
+// bindNew binds a socket that has no port.
+func (n *netlink) bindNew(c *seccomp.Call, fd int, a *unix.SockaddrNetlink) error {
+	if a.Pid != 0 {
+		err := unix.Bind(fd, a)
+		if errors.Is(err, unix.EADDRINUSE) && n.closeUnused() { // this process may have the last copy of the socket with that port
+			err = unix.Bind(fd, a)
+		}
+		return err
 	}
 	if pid, err := process.Leader(c.Thread); err == nil {
 		a.Pid = uint32(pid)
 	}
-	if err = unix.Bind(fd, a); errors.Is(err, unix.EADDRINUSE) {
+	err := unix.Bind(fd, a)
+	if errors.Is(err, unix.EADDRINUSE) {
 		a.Pid = 0
 		err = unix.Bind(fd, a)
 	}
-	return errnoOf(err)
+	return err
 }
 
 // readNetlinkAddress reads a struct sockaddr_nl from the memory of the program.
 func readNetlinkAddress(t threadMemory, addr uint64, n uint32) (*unix.SockaddrNetlink, syscall.Errno) {
 	var raw unix.RawSockaddrNetlink
-	if n < unix.SizeofSockaddrNetlink {
+	if n < unix.SizeofSockaddrNetlink || n > longestAddress {
 		return nil, syscall.EINVAL
 	}
 	if err := t.Read(bytesOf(&raw), addr); err != nil {
@@ -225,50 +287,49 @@ func joinGroup(t threadMemory, c *seccomp.Call) syscall.Errno {
 	return 0
 }
 
-// request answers a send: it answers the requests in it.
-func (s *supervisor) request(t threadMemory, c *seccomp.Call, fd int) {
-	b, e := sent(t, c)
-	var port uint32
-	var all [][]byte
-	if e == 0 {
-		port, e = s.netlink.connect(fd)
+// request sends the answers to the requests in b to a program's socket. They are there before the
+// call ends, as those of the kernel: the program may look for them without waiting.
+func (s *supervisor) request(c *seccomp.Call, k netlinkSocket, b []byte) syscall.Errno {
+	port, e := s.netlink.connect(k.fd)
+	if e != 0 {
+		return e
 	}
-	if e == 0 {
-		capped, err := unix.GetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_CAP_ACK)
-		all = nldev.Answer(b, nldev.Socket{Port: port, Capped: err == nil && capped != 0}, &s.netlink.device, s.objects)
+	pid, err := process.Leader(c.Thread)
+	if err != nil {
+		return syscall.ESRCH
 	}
-	s.netlink.mu.Lock()
-	defer s.netlink.mu.Unlock()
-	// If a signal has come meanwhile, the program repeats the send.
-	if !s.program.Answer(c, int64(len(b)), e) || e != 0 {
-		return
+	capped, err := unix.GetsockoptInt(k.fd, unix.SOL_NETLINK, unix.NETLINK_CAP_ACK)
+	all := nldev.Answer(b, nldev.Socket{Port: port, Capped: err == nil && capped != 0}, &s.netlink.device, s.objects)
+	if !s.program.Waits(c) { // a signal has come meanwhile (before Linux 5.19), and the program repeats the send
+		return syscall.EINTR
 	}
-	from := s.netlink.fd
-	for len(all) > 0 && unix.Sendto(from, all[0], unix.MSG_DONTWAIT, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Pid: port}) == nil {
-		all = all[1:]
-	}
-	if len(all) == 0 {
-		return
-	}
-	// The program has to read first. If it never does, the answers to further requests are lost.
-	if s.netlink.late.Add(1) > mostLate {
-		s.netlink.late.Add(-1)
-		return
-	}
-	go s.netlink.sendLater(from, port, all)
+	return s.netlink.send(k, port, pid, all)
 }
 
-// sendLater sends messages as the program reads. It ends when the program's socket is closed.
-func (n *netlink) sendLater(from int, port uint32, all [][]byte) {
-	defer n.late.Add(-1)
-	for len(all) > 0 {
-		switch err := unix.Sendto(from, all[0], 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Pid: port}); {
-		case err == nil:
-			all = all[1:]
-		case !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.EAGAIN):
-			return
+// sendMany answers sendmmsg. It returns how many messages have been sent, or the error of the first
+// one.
+func (s *supervisor) sendMany(t threadMemory, c *seccomp.Call, k netlinkSocket) (n int64, e syscall.Errno) {
+	const (
+		messageLen = 64 // of a struct mmsghdr, which begins with a struct msghdr
+		sentAt     = 56 // in it: the number of bytes sent
+	)
+	for ; n < int64(min(uint32(c.Args[2]), mostParts)); n++ {
+		at := c.Args[1] + messageLen*uint64(n)
+		b, e := sentMessage(t, at)
+		if e == 0 {
+			e = s.request(c, k, b)
+		}
+		if e == 0 && t.Write(native.AppendUint32(nil, uint32(len(b))), at+sentAt) != nil {
+			e = syscall.EFAULT
+		}
+		if e != 0 && n == 0 {
+			return 0, e
+		}
+		if e != 0 {
+			break
 		}
 	}
+	return n, 0
 }
 
 // connect returns the port of a program's socket. It gives the socket a port if it has none, and
@@ -276,11 +337,6 @@ func (n *netlink) sendLater(from int, port uint32, all [][]byte) {
 func (n *netlink) connect(fd int) (port uint32, e syscall.Errno) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.fd < 0 {
-		if err := n.openLocked(); err != nil {
-			return 0, errnoOf(err)
-		}
-	}
 	if err := connectOnce(fd, n.port); err != nil {
 		return 0, errnoOf(err)
 	}
@@ -299,18 +355,20 @@ func connectOnce(fd int, port uint32) error {
 	if err := unix.Connect(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Pid: port}); err != nil {
 		return err
 	}
-	for range mostStrange {
+	for { // nothing comes any more, so this ends
 		if _, _, err := unix.Recvfrom(fd, nil, unix.MSG_DONTWAIT); err != nil {
-			break // nothing is left
+			return nil
 		}
 	}
-	return nil
 }
 
-// openLocked opens the supervisor's socket. A filter drops what others send to it.
-//
-// +checklocks:n.mu
-func (n *netlink) openLocked() error {
+// open opens the supervisor's socket if it is not open yet. A filter drops what others send to it.
+func (n *netlink) open() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.fd >= 0 {
+		return nil
+	}
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_USERSOCK)
 	if err != nil {
 		return err
@@ -322,6 +380,9 @@ func (n *netlink) openLocked() error {
 	}
 	if err == nil {
 		n.port, err = netlinkPort(fd)
+	}
+	if err == nil {
+		n.space, err = unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_NETNS_COOKIE)
 	}
 	if err != nil {
 		unix.Close(fd)
@@ -339,13 +400,18 @@ func sent(t threadMemory, c *seccomp.Call) ([]byte, syscall.Errno) {
 		}
 		return appendMemory(t, nil, c.Args[1], c.Args[2])
 	}
+	return sentMessage(t, c.Args[1])
+}
+
+// sentMessage returns the bytes of the struct msghdr at an address.
+func sentMessage(t threadMemory, at uint64) ([]byte, syscall.Errno) {
 	var m struct { // struct msghdr
 		name    uint64
 		nameLen uint64
 		parts   uint64
 		n       uint64
 	}
-	if t.Read(bytesOf(&m), c.Args[1]) != nil {
+	if t.Read(bytesOf(&m), at) != nil {
 		return nil, syscall.EFAULT
 	}
 	if e := isToKernel(t, m.name, uint32(m.nameLen)); e != 0 {
@@ -393,29 +459,87 @@ func appendMemory(t threadMemory, b []byte, at, n uint64) ([]byte, syscall.Errno
 	return append(b, part...), 0
 }
 
-// receiveFrom answers recvfrom, if something has come: the kernel would name the supervisor as the
-// sender, and some programs want the kernel. Otherwise the kernel waits.
-func (s *supervisor) receiveFrom(t threadMemory, c *seccomp.Call, fd int) bool {
-	if s.netlink.late.Load() > 0 && c.Args[3]&unix.MSG_DONTWAIT == 0 { // more may be about to come
-		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, lateTime)
+// receiveFrom answers recvfrom, because the kernel would name the supervisor as the sender, and
+// some programs want the kernel. It closes the copy of the socket. It returns false if the kernel
+// should answer: nothing has come, and the program does not wait.
+func (s *supervisor) receiveFrom(t threadMemory, c *seccomp.Call, k netlinkSocket) bool {
+	if s.receive(t, c, k) {
+		unix.Close(k.fd)
+		return true
 	}
-	flags := int(c.Args[3])
-	b := make([]byte, min(c.Args[2], longestAnswer))
-	s.netlink.mu.Lock() // not while the program's memory is written, which may wait for the program
-	n, _, err := unix.Recvfrom(fd, b, flags|unix.MSG_PEEK|unix.MSG_DONTWAIT)
-	s.netlink.mu.Unlock()
-	if err != nil {
+	flags, err := unix.FcntlInt(uintptr(k.fd), unix.F_GETFL, 0)
+	waits := err == nil && flags&unix.O_NONBLOCK == 0 && c.Args[3]&unix.MSG_DONTWAIT == 0
+	if !waits || s.netlink.waiting.Add(1) > mostWaiting {
+		if waits {
+			s.netlink.waiting.Add(-1)
+		}
+		unix.Close(k.fd)
 		return false
 	}
-	e := errnoOf(t.Write(b[:min(n, len(b))], c.Args[1]))
+	go s.awaitMessage(t, c, k)
+	return true
+}
+
+// errRestart is ERESTARTSYS. When a signal is pending for the thread, the kernel ends the call by
+// EINTR, or has the thread make it again, depending on the signal's handler.
+const errRestart syscall.Errno = 512
+
+// awaitMessage answers recvfrom when a message comes, or after the time limit of the socket. If a
+// signal comes, the kernel ends the call, or begins it anew.
+func (s *supervisor) awaitMessage(t threadMemory, c *seccomp.Call, k netlinkSocket) {
+	defer s.netlink.waiting.Add(-1)
+	defer unix.Close(k.fd)
+	every := s.pollers.enter()
+	defer s.pollers.leave()
+	var end time.Time
+	if limit, err := unix.GetsockoptTimeval(k.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO); err == nil && limit.Nano() > 0 {
+		end = time.Now().Add(time.Duration(limit.Nano()))
+	}
+	for {
+		if !end.IsZero() {
+			every = min(every, max(time.Until(end), 0))
+		}
+		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(k.fd), Events: unix.POLLIN}}, int((every+time.Millisecond-1)/time.Millisecond))
+		if s.receive(t, c, k) {
+			return
+		}
+		switch own, shared, ok := signalsOf(c.Thread); {
+		case own:
+			s.program.Answer(c, 0, errRestart)
+			return
+		case shared || !ok: // if the signal is for another thread, the kernel goes on waiting
+			s.program.Continue(c)
+			return
+		}
+		if !end.IsZero() && !time.Now().Before(end) {
+			s.program.Answer(c, 0, syscall.EAGAIN)
+			return
+		}
+		every = s.pollers.interval()
+	}
+}
+
+// receive answers recvfrom with the next message. It returns false if there is none. As in the
+// kernel, a message whose place is no memory of the program is lost.
+func (s *supervisor) receive(t threadMemory, c *seccomp.Call, k netlinkSocket) bool {
+	s.netlink.sendLate(k.inode)
+	flags := int(c.Args[3])
+	b := make([]byte, min(c.Args[2], longestAnswer))
+	n, _, err := unix.Recvfrom(k.fd, b, flags|unix.MSG_DONTWAIT)
+	switch {
+	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR):
+		return false
+	case err != nil:
+		s.program.Answer(c, 0, errnoOf(err))
+		return true
+	}
+	b = b[:min(n, len(b))]
+	e := errnoOf(t.Write(b, c.Args[1]))
 	if e == 0 {
 		e = writeSockaddr(t, bytesOf(&unix.RawSockaddrNetlink{Family: unix.AF_NETLINK}), c.Args[4], c.Args[5])
 	}
-	s.netlink.mu.Lock()
-	defer s.netlink.mu.Unlock()
-	// If a signal has come meanwhile, the program repeats the call.
-	if s.program.Answer(c, int64(n), e) && flags&unix.MSG_PEEK == 0 {
-		_, _, _ = unix.Recvfrom(fd, nil, unix.MSG_DONTWAIT)
+	if !s.program.Answer(c, int64(n), e) && flags&unix.MSG_PEEK == 0 {
+		s.netlink.putBack(k, b) // a signal has come (before Linux 5.19), or the thread has been killed
 	}
 	return true
 }

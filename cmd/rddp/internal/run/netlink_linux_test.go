@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"runtime"
 	"slices"
 	"syscall"
 	"testing"
@@ -17,7 +19,10 @@ import (
 	"github.com/rddp/rddp/internal/testkit/guest"
 )
 
-func init() { programs["netlink"], programs["netlink-many"] = netlinkProgram, netlinkManyProgram }
+func init() {
+	programs["netlink"], programs["netlink-many"], programs["netlink-late"] = netlinkProgram, netlinkManyProgram, netlinkLateProgram
+	programs["netlink-threads"], programs["netlink-space"] = netlinkThreadsProgram, netlinkSpaceProgram
+}
 
 // The types of messages, and flags of requests.
 const (
@@ -192,11 +197,77 @@ var netlinkUses = []struct {
 			return err
 		}
 		forged := []byte("forged")
-		before := unix.Sendto(other, forged, 0, to)
+		before := wantErrno(unix.Sendto(other, forged, 0, to), syscall.ECONNREFUSED)
 		if err := namesDevice(answerTo(fd, netlinkRequest(nldevGet, unix.NLM_F_REQUEST))); err != nil {
 			return err
 		}
 		return errors.Join(before, wantErrno(unix.Sendto(other, forged, 0, to), syscall.ECONNREFUSED))
+	}},
+	{"a message of another process before the socket is connected", func(fd int) error {
+		const number = 1000 // the filter does not know it, so the kernel gives the socket a port
+		if err := unix.Dup3(fd, number, unix.O_CLOEXEC); err != nil {
+			return err
+		}
+		err := wantErrno(unix.Sendto(number, make([]byte, 16), 0, kernelAddress), syscall.ECONNREFUSED)
+		if err := errors.Join(err, unix.Close(number)); err != nil {
+			return err
+		}
+		to, err := unix.Getsockname(fd)
+		if err != nil {
+			return err
+		}
+		other, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_USERSOCK)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(other)
+		if err := unix.Sendto(other, []byte("forged"), 0, to); err != nil {
+			return err
+		}
+		return namesDevice(answerTo(fd, netlinkRequest(nldevGet, unix.NLM_F_REQUEST)))
+	}},
+	{"addresses of several lengths", func(fd int) error {
+		request := netlinkRequest(nldevGet, unix.NLM_F_REQUEST)
+		for _, n := range []uintptr{12, 16, 28, 128} {
+			if err := sendTo(fd, request, n); err != nil {
+				return fmt.Errorf("%d bytes: %w", n, err)
+			}
+			if err := namesDevice(answerFrom(fd)); err != nil {
+				return fmt.Errorf("%d bytes: %w", n, err)
+			}
+		}
+		return errors.Join(wantErrno(sendTo(fd, request, 11), syscall.EINVAL), wantErrno(sendTo(fd, request, 129), syscall.EINVAL))
+	}},
+	{"sendmmsg", func(fd int) error {
+		n, sent, err := sendTwo(fd, netlinkRequest(nldevGet, unix.NLM_F_REQUEST), netlinkRequest(nldevSys, unix.NLM_F_REQUEST))
+		if err != nil || n != 2 || sent != [2]uint32{24, 24} {
+			return fmt.Errorf("%d messages of %d bytes, %w", n, sent, err)
+		}
+		if err := namesDevice(answerFrom(fd)); err != nil {
+			return err
+		}
+		answer, err := answerFrom(fd)
+		if err == nil && native.Uint16(answer[4:]) != nldevSys {
+			err = fmt.Errorf("the answer is %x", answer)
+		}
+		n, _, err2 := sendTwo(fd, netlinkRequest(nldevGet, unix.NLM_F_REQUEST), make([]byte, longestRequest+1))
+		if err2 != nil || n != 1 {
+			err = errors.Join(err, fmt.Errorf("with a message that is too long: %d, %w", n, err2))
+		}
+		_, _, err2 = sendTwo(fd, make([]byte, longestRequest+1), nil)
+		return errors.Join(err, wantErrno(err2, syscall.EMSGSIZE))
+	}},
+	{"an answer without waiting", func(fd int) error {
+		b := make([]byte, 4096)
+		for range 500 {
+			if err := unix.Sendto(fd, netlinkRequest(nldevGet, unix.NLM_F_REQUEST), 0, kernelAddress); err != nil {
+				return err
+			}
+			if _, _, err := unix.Recvfrom(fd, b, unix.MSG_DONTWAIT); err != nil {
+				return err
+			}
+		}
+		return nil
 	}},
 	{"another socket of the program", func(int) error {
 		fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
@@ -233,29 +304,206 @@ func sendFrom(fd int, at, n uintptr) error {
 	return e
 }
 
-// netlinkManyProgram has so many queue pairs that the answer is longer than the buffer of its
-// socket, and finds each of them once.
-func netlinkManyProgram([]string) error {
-	const n = 400
-	c, err := guest.OpenDevice()
+// sendTo is sendto with an address of the kernel that has n bytes.
+func sendTo(fd int, b []byte, n uintptr) error {
+	var a [256]byte
+	native.PutUint16(a[:], unix.AF_NETLINK)
+	_, _, e := unix.Syscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), 0, uintptr(unsafe.Pointer(&a)), n)
+	if e != 0 {
+		return e
+	}
+	return nil
+}
+
+// sendTwo is sendmmsg with two messages. It returns how many are sent, and their lengths.
+func sendTwo(fd int, one, two []byte) (n int, sent [2]uint32, err error) {
+	type header struct {
+		unix.Msghdr
+		n uint32
+		_ uint32
+	}
+	a := unix.RawSockaddrNetlink{Family: unix.AF_NETLINK}
+	var all [2]header
+	var parts [2]unix.Iovec
+	for i, b := range [][]byte{one, two} {
+		parts[i].Base = unsafe.SliceData(b)
+		parts[i].SetLen(len(b))
+		all[i].Name, all[i].Namelen, all[i].Iov = (*byte)(unsafe.Pointer(&a)), unix.SizeofSockaddrNetlink, &parts[i]
+		all[i].SetIovlen(1)
+	}
+	k, _, e := unix.Syscall6(unix.SYS_SENDMMSG, uintptr(fd), uintptr(unsafe.Pointer(&all)), 2, 0, 0, 0)
+	if e != 0 {
+		err = e
+	}
+	return int(k), [2]uint32{all[0].n, all[1].n}, err
+}
+
+// netlinkThreadsProgram has threads that use one socket at a time.
+func netlinkThreadsProgram([]string) error {
+	return errors.Join(
+		useNetlink(func(fd int) error { // a thread waits for what another one asks for
+			got := make(chan error, 1)
+			begun := make(chan int, 1)
+			go func() {
+				runtime.LockOSThread()
+				begun <- unix.Gettid()
+				got <- namesDevice(answerFrom(fd))
+			}()
+			thread := <-begun
+			for range 3 { // signals for the thread do not end its wait, as the handler is one with SA_RESTART
+				until(func() bool { return isIn(thread, unix.SYS_RECVFROM) })
+				if err := unix.Tgkill(os.Getpid(), thread, syscall.SIGURG); err != nil {
+					return err
+				}
+				until(func() bool {
+					own, _, _ := signalsOf(thread)
+					return !own
+				})
+			}
+			until(func() bool { return isIn(thread, unix.SYS_RECVFROM) })
+			if err := unix.Sendto(fd, netlinkRequest(nldevGet, unix.NLM_F_REQUEST), 0, kernelAddress); err != nil {
+				return err
+			}
+			return <-got
+		}),
+		useNetlink(func(fd int) error { // each message reaches one thread
+			const n = 400
+			got := make(chan uint32, n)
+			over := make(chan error, 2)
+			for range 2 {
+				go func() {
+					for {
+						b, err := answerFrom(fd)
+						if err != nil || native.Uint16(b[4:]) == nldevSys {
+							over <- err
+							return
+						}
+						got <- native.Uint32(b[8:])
+					}
+				}()
+			}
+			send := func(kind uint16, seq uint32) error {
+				b := netlinkRequest(kind, unix.NLM_F_REQUEST)
+				native.PutUint32(b[8:], seq)
+				return unix.Sendto(fd, b, 0, kernelAddress)
+			}
+			for seq := range uint32(n) {
+				if err := send(nldevGet, seq); err != nil {
+					return err
+				}
+			}
+			if err := errors.Join(send(nldevSys, 0), send(nldevSys, 0), <-over, <-over); err != nil {
+				return err
+			}
+			close(got)
+			times := make(map[uint32]int)
+			for seq := range got {
+				times[seq]++
+			}
+			for seq := range uint32(n) {
+				if times[seq] != 1 {
+					return fmt.Errorf("the answer %d has come %d times", seq, times[seq])
+				}
+			}
+			return nil
+		}))
+}
+
+// isIn reports whether a thread is in a system call.
+func isIn(thread int, call uintptr) bool {
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/syscall", thread))
+	return bytes.HasPrefix(b, fmt.Appendf(nil, "%d ", call))
+}
+
+// netlinkLateProgram does not read the answers to many requests. A socket that gets the port of
+// another one gets none of its answers, and other processes get theirs.
+func netlinkLateProgram([]string) error {
+	if _, err := pairsOf(400); err != nil {
+		return err
+	}
+	late := func() (int, error) {
+		fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, netlinkRDMA)
+		if err != nil {
+			return -1, err
+		}
+		return fd, unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, 4096)
+	}
+	dump := func(fd int) error { return unix.Sendto(fd, netlinkRequest(nldevQP, dumpRequest), 0, kernelAddress) }
+	port := &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Pid: uint32(os.Getpid()) + 1<<22}
+	for range 20 {
+		one, err := late()
+		two, err2 := late()
+		if err := errors.Join(err, err2, unix.Bind(one, port), dump(one), unix.Close(one)); err != nil {
+			return err
+		}
+		if err := unix.Bind(two, port); err != nil {
+			return fmt.Errorf("a port whose socket is closed: %w", err)
+		}
+		for range 10 {
+			answer, err := answerTo(two, netlinkRequest(nldevSys, unix.NLM_F_REQUEST))
+			if err != nil || native.Uint16(answer[4:]) != nldevSys {
+				return fmt.Errorf("a socket with the port of another one: %.99x, %w", answer, err)
+			}
+		}
+		if err := unix.Close(two); err != nil {
+			return err
+		}
+	}
+	two, err := late()
 	if err != nil {
 		return err
 	}
-	pd, err := c.PD()
-	if err != nil {
-		return err
+	n := 0
+	for refused := false; !refused && n < 100_000; n++ {
+		err := dump(two)
+		if refused = errors.Is(err, syscall.ENOBUFS); err != nil && !refused {
+			return err
+		}
 	}
-	cq, err := c.CQ(16, -1, 1)
-	if err != nil {
-		return err
+	if n < 40 || n == 100_000 {
+		return fmt.Errorf("%d dumps before ENOBUFS", n)
 	}
-	want := make([]uint32, n)
-	for i := range want {
-		q, err := c.QP(guest.QPConfig{PD: pd, Send: cq, Recv: cq, Depth: 1, SGEs: 1})
+	for range 40 {
+		fd, err := late()
 		if err != nil {
 			return err
 		}
-		want[i] = q.Num
+		if err := dump(fd); !errors.Is(err, syscall.ENOBUFS) {
+			return fmt.Errorf("a dump for another socket of the process: %w, want ENOBUFS", err)
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	c := exec.Command(self, perform, "netlink-many")
+	c.Stderr = os.Stderr
+	return c.Run()
+}
+
+// netlinkSpaceProgram has a socket that looks like one of the device, in another network namespace.
+func netlinkSpaceProgram([]string) error {
+	runtime.LockOSThread()
+	return useNetlink(func(int) error {
+		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			return err
+		}
+		fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_USERSOCK)
+		if err != nil {
+			return err
+		}
+		number := 32
+		err = errors.Join(unix.Dup3(fd, number, unix.O_CLOEXEC), unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVLOWAT, netlinkMark))
+		return errors.Join(err, wantErrno(unix.Sendto(number, netlinkRequest(nldevGet, unix.NLM_F_REQUEST), 0, kernelAddress), syscall.ECONNREFUSED))
+	})
+}
+
+// netlinkManyProgram has so many queue pairs that the answer is longer than the buffer of its
+// socket, and finds each of them once.
+func netlinkManyProgram([]string) error {
+	want, err := pairsOf(400)
+	if err != nil {
+		return err
 	}
 	return useNetlink(func(fd int) error {
 		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, 4096); err != nil {
@@ -275,12 +523,43 @@ func netlinkManyProgram([]string) error {
 			}
 			got = append(got, numbersIn(b)...)
 		}
-		slices.Sort(want)
-		if !slices.Equal(got, want) {
-			return fmt.Errorf("%d queue pairs, want %d", len(got), len(want))
+		slices.Sort(got)
+		for i, n := range got {
+			if i > 0 && n == got[i-1] {
+				return fmt.Errorf("queue pair %d twice", n)
+			}
+		}
+		for _, n := range want {
+			if !slices.Contains(got, n) {
+				return fmt.Errorf("no queue pair %d among %d", n, len(got))
+			}
 		}
 		return nil
 	})
+}
+
+// pairsOf makes n queue pairs and returns their numbers.
+func pairsOf(n int) (numbers []uint32, err error) {
+	c, err := guest.OpenDevice()
+	if err != nil {
+		return nil, err
+	}
+	pd, err := c.PD()
+	if err != nil {
+		return nil, err
+	}
+	cq, err := c.CQ(16, -1, 1)
+	if err != nil {
+		return nil, err
+	}
+	for range n {
+		q, err := c.QP(guest.QPConfig{PD: pd, Send: cq, Recv: cq, Depth: 1, SGEs: 1})
+		if err != nil {
+			return nil, err
+		}
+		numbers = append(numbers, q.Num)
+	}
+	return numbers, nil
 }
 
 // numbersIn returns the numbers of the queue pairs in an answer.
@@ -302,9 +581,20 @@ func numbersIn(b []byte) (all []uint32) {
 }
 
 func TestNetlink(t *testing.T) {
-	for _, name := range []string{"netlink", "netlink-many"} {
+	for _, name := range []string{"netlink", "netlink-many", "netlink-late", "netlink-threads"} {
 		if err := under(performance(t, name)...).Run(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestNetlinkSpace checks that a socket of another network namespace is not taken for one of the
+// device.
+func TestNetlinkSpace(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root may make a network namespace")
+	}
+	if err := under(performance(t, "netlink-space")...).Run(); err != nil {
+		t.Error(err)
 	}
 }

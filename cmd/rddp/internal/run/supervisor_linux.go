@@ -175,7 +175,7 @@ func (s *supervisor) answer(c *seccomp.Call) {
 	case seccomp.Socket:
 		s.openSocket(c)
 		return
-	case seccomp.Bind, seccomp.SetOption, seccomp.SendTo, seccomp.SendMsg, seccomp.RecvFrom:
+	case seccomp.Bind, seccomp.SetOption, seccomp.SendTo, seccomp.SendMsg, seccomp.SendMMsg, seccomp.RecvFrom:
 		if s.answerNetlink(t, c) {
 			return
 		}

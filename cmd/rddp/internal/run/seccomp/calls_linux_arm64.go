@@ -40,6 +40,7 @@ var calls = []struct {
 	{unix.SYS_SENDTO, "send to", SendTo},
 	{unix.SYS_RECVFROM, "receive from", RecvFrom},
 	{unix.SYS_SENDMSG, "send message", SendMsg},
+	{unix.SYS_SENDMMSG, "send messages", SendMMsg},
 	{unix.SYS_SETSOCKOPT, "option", SetOption},
 	{unix.SYS_BIND, "bind", Bind},
 }

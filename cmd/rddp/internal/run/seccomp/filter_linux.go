@@ -48,7 +48,6 @@ type tcpCall struct {
 
 var tcpCalls = []tcpCall{
 	{unix.SYS_CONNECT, Made, "notify", Connect},
-	{unix.SYS_SENDMMSG, Made, "fast open 3", SendMMsg},
 	{unix.SYS_ACCEPT4, Accepted, "notify", Accept4},
 	{unix.SYS_ACCEPT, Accepted, "notify", Accept},
 	{unix.SYS_LISTEN, Accepted, "notify", Listen},
@@ -114,7 +113,7 @@ func (a *assembler) argument(n uint32) { a.add(loadWord, dataArgs+8*n) }
 //     of a descriptor with a number of a class, which get such a number, too;
 //   - the ioctl of verbs, on any descriptor;
 //   - calls that make a netlink socket for RDMA, and on a descriptor with a number of Sockets bind,
-//     options of netlink, sendto to an address of netlink, sendmsg, and recvfrom with an address;
+//     options of netlink, sendto and recvfrom with an address, sendmsg, and sendmmsg;
 //   - execve and execveat.
 //
 // With tcp, it also passes the calls that connect, listen and accept, sends that connect
@@ -172,7 +171,8 @@ func Filter(tcp TCP) []unix.SockFilter {
 	}
 	a.label("send to") // the length of the address is argument 5
 	a.argument(5)
-	a.jump(jumpEqual, unix.SizeofSockaddrNetlink, "", "fast open 3")
+	a.jump(jumpAtLeast, unix.SizeofSockaddrNetlink, "", "fast open 3")
+	a.label("send messages")
 	ofSocket("notify", "fast open 3")
 	a.label("fast open 3") // sendto, sendmmsg: flags are argument 3
 	fastOpen(3)
@@ -184,6 +184,8 @@ func Filter(tcp TCP) []unix.SockFilter {
 
 	a.label("receive from") // the address is argument 4
 	a.argument(4)
+	a.jump(jumpEqual, 0, "", "bind")
+	a.add(loadWord, dataArgs+8*4+4) // the high half: Go's heap begins at an address whose low half is 0
 	a.jump(jumpEqual, 0, "allow", "bind")
 
 	a.label("option") // the level is argument 1

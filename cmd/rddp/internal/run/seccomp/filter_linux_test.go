@@ -95,7 +95,10 @@ func TestFilter(t *testing.T) {
 		{"sendto on the highest netlink socket", unix.SYS_SENDTO, []uint64{1008, 1, 16, 0, 1, 12}, notify},
 		{"sendto on a socket further up", unix.SYS_SENDTO, []uint64{1024, 1, 16, 0, 1, 12}, allow},
 		{"sendto on another socket", unix.SYS_SENDTO, []uint64{5, 1, 16, 0, 1, 12}, allow},
-		{"sendto an IP address", unix.SYS_SENDTO, []uint64{socket, 1, 16, 0, 1, 16}, allow},
+		{"sendto a longer address", unix.SYS_SENDTO, []uint64{socket, 1, 16, 0, 1, 128}, notify},
+		{"sendto a shorter address", unix.SYS_SENDTO, []uint64{socket, 1, 16, 0, 1, 8}, allow},
+		{"sendmmsg on a netlink socket", unix.SYS_SENDMMSG, []uint64{socket, 1, 2, 0}, notify},
+		{"sendmmsg on another socket", unix.SYS_SENDMMSG, []uint64{neither, 1, 2, 0}, allow},
 		{"send", unix.SYS_SENDTO, []uint64{socket, 1, 16, 0, 0, 0}, allow},
 		{"sendmsg on a netlink socket", unix.SYS_SENDMSG, []uint64{socket, 1, 0}, notify},
 		{"sendmsg on standard input", unix.SYS_SENDMSG, []uint64{0, 1, 0}, allow},
@@ -104,6 +107,7 @@ func TestFilter(t *testing.T) {
 		{"sendmsg on another socket", unix.SYS_SENDMSG, []uint64{neither, 1, 0}, allow},
 		{"recvfrom with an address", unix.SYS_RECVFROM, []uint64{socket, 1, 16, 0, 1, 1}, notify},
 		{"recvfrom with an address on another socket", unix.SYS_RECVFROM, []uint64{33, 1, 16, 0, 1, 1}, allow},
+		{"recvfrom with an address whose low half is 0", unix.SYS_RECVFROM, []uint64{socket, 1, 16, 0, 0xc000000000, 1}, notify},
 		{"recv", unix.SYS_RECVFROM, []uint64{socket, 1, 16, 0, 0, 0}, allow},
 		{"bind of a netlink socket", unix.SYS_BIND, []uint64{socket, 1, 12}, notify},
 		{"bind of another socket", unix.SYS_BIND, []uint64{3, 1, 12}, allow},
@@ -158,14 +162,7 @@ func TestFilterOfTCP(t *testing.T) {
 			if c.of&tcp != 0 {
 				want = notify
 			}
-			args := []uint64{3, 1, 0, 0}
-			if c.test != "notify" {
-				if got := decide(t, tcp, auditArch, c.number, args...); got != allow {
-					t.Errorf("call %d that does not connect, with tcp %v: 0x%x", c.number, tcp, got)
-				}
-				args[3] = unix.MSG_FASTOPEN | unix.MSG_NOSIGNAL
-			}
-			if got := decide(t, tcp, auditArch, c.number, args...); got != want {
+			if got := decide(t, tcp, auditArch, c.number, 3, 1, 0, 0); got != want {
 				t.Errorf("call %d, with tcp %v: 0x%x, want 0x%x", c.number, tcp, got, want)
 			}
 		}
@@ -187,6 +184,9 @@ func TestFilterOfFastOpen(t *testing.T) {
 		}
 		if got := decide(t, tcp, auditArch, unix.SYS_SENDMSG, 3, 1, flags); got != want {
 			t.Errorf("sendmsg, with tcp %v: 0x%x, want 0x%x", tcp, got, want)
+		}
+		if got := decide(t, tcp, auditArch, unix.SYS_SENDMMSG, 3, 1, 1, flags); got != want {
+			t.Errorf("sendmmsg, with tcp %v: 0x%x, want 0x%x", tcp, got, want)
 		}
 	}
 }

@@ -50,6 +50,7 @@ const (
 	SetOption         // setsockopt(descriptor, level, option, value, length)
 	SendTo            // sendto(descriptor, buffer, length, flags, address, length)
 	SendMsg           // sendmsg(descriptor, message, flags)
+	SendMMsg          // sendmmsg(descriptor, messages, number, flags)
 	RecvFrom          // recvfrom(descriptor, buffer, length, flags, address, length)
 	Connect           // connect(descriptor, address, length)
 	Listen            // listen(descriptor, backlog)
@@ -58,7 +59,6 @@ const (
 	GetPeerName       // getpeername(descriptor, address, length)
 	GetSockName       // getsockname(descriptor, address, length)
 	URingSetup        // io_uring_setup(entries, parameters)
-	SendMMsg          // sendmmsg(descriptor, messages, number, flags) with MSG_FASTOPEN
 	Connect32         // connect of a 32-bit program
 	Listen32          // listen of a 32-bit program
 	SocketCall32      // socketcall(SYS_CONNECT or SYS_LISTEN, arguments) of a 32-bit program
