@@ -191,7 +191,7 @@ var mayImport = map[string][]string{
 	"cmd/rddp/internal/run": {
 		"cmd/rddp/internal/run/cm", "internal/softrnic", "internal/softrnic/fault", "internal/process",
 		"cmd/rddp/internal/run/rules", "cmd/rddp/internal/run/seccomp", "internal/softrnic/user", "internal/rdmaabi/nldev", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs",
-		"internal/accept", "internal/admission", "internal/tlshandshake",
+		"internal/accept", "internal/admission", "internal/panics", "internal/tlshandshake",
 		"cmd/rddp/internal/proxy", "extsock", "mpa",
 	},
 	"cmd/rddp/internal/run/cm":      {"internal/conn", "internal/conn/startup", "mpa", "internal/accept", "internal/retry", "internal/softrnic", "internal/rdmaabi/nldev", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs"},

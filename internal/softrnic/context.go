@@ -2,6 +2,7 @@ package softrnic
 
 import (
 	"strconv"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/rddp/rddp/internal/locks"
@@ -41,6 +42,8 @@ type Context struct {
 	memory Memory
 
 	number uint32 // among the objects of the device
+
+	broken atomic.Bool // see recovers
 
 	mu       locks.Mutex[locks.RNICContext]
 	closed   bool                         // +checklocks:mu
@@ -235,6 +238,10 @@ func (c *Context) Close() {
 // Do carries out a command. in is its input, and driverIn the provider's input. Do returns the two
 // answers.
 func (c *Context) Do(caller Caller, cmd uverbs.Command, in, driverIn []byte) (out, driverOut []byte, err error) {
+	if err = syscall.EIO; c.broken.Load() {
+		return nil, nil, err
+	}
+	defer c.recovers()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {

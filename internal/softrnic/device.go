@@ -119,7 +119,9 @@ func (d *Device) Close() {
 	d.contexts = nil
 	d.mu.Unlock()
 	for c := range contexts {
-		c.Close()
+		if !c.broken.Load() { // else it may be locked for ever
+			c.Close()
+		}
 	}
 	done := make(chan struct{})
 	go func() {

@@ -58,6 +58,9 @@ func (s *shown) list() []object {
 // commands that are under way: those may wait for the program.
 func (c *Context) Objects(pid int) (all []nldev.Object) {
 	all = append(all, nldev.Context{Number: c.number, PID: pid})
+	if c.broken.Load() {
+		return all
+	}
 	pairs := make(map[*sharedQueue][]uint32)
 	list := c.shown.list()
 	for _, o := range list {

@@ -425,8 +425,11 @@ func (q *queuePair) kickLater() { go q.kick() }
 // doorbell, which all programs share, must not stay with a queue pair that is busy.
 const kickRounds = 4
 
-// kickOnce looks at the send queue, and reports whether no kick has come meanwhile.
-func (q *queuePair) kickOnce() bool {
+// kickOnce looks at the send queue, and reports whether no kick has come meanwhile. After a panic
+// nobody looks any more.
+func (q *queuePair) kickOnce() (idle bool) {
+	idle = true
+	defer q.ctx.recovers()
 	n := q.kicks.Load()
 	q.look()
 	return q.kicks.CompareAndSwap(n, 0)

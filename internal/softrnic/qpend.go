@@ -88,7 +88,12 @@ func (q *queuePair) fail(l *link, status uverbs.WCStatus, why string) (life uint
 }
 
 // failLater is fail for a caller that holds a lock.
-func (q *queuePair) failLater(l *link, status uverbs.WCStatus, why string) { go q.fail(l, status, why) }
+func (q *queuePair) failLater(l *link, status uverbs.WCStatus, why string) {
+	go func() {
+		defer q.ctx.recovers()
+		q.fail(l, status, why)
+	}()
+}
 
 // awaitEnding waits until the work requests of the last link have completed.
 func (q *queuePair) awaitEnding() {
@@ -104,6 +109,8 @@ func (q *queuePair) awaitEnding() {
 // life is the number of the life of q since it failed, or 0 if it has not failed. If leave is not
 // 0, flushReceives must be called again.
 func (q *queuePair) flushReceives(life uint64, leave int) {
+	// The context's lookout calls, too.
+	defer q.ctx.recovers()
 	q.recvMu.Lock() // reset waits for the completions, and they come behind that of a datagram
 	defer q.recvMu.Unlock()
 	q.mu.Lock()
