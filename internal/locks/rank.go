@@ -14,7 +14,7 @@ var order = [...]any{
 	// Of rddp run: the program's calls, its descriptors and its ids.
 	Supervisor{}, // run, supervisor.mu: the program's open files
 	Netlink{},    // run, netlink.mu: the answers for the netlink sockets of programs
-	FileBell{},   // run, doorbell.mu: the files by their watches
+	FileBell{},   // run, openFile.bell: a look at the send queues of a program
 	CM{},         // cm, CM.mu: the ids of a connection manager
 
 	// Of the RNIC of rddp run.

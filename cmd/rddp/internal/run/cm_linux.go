@@ -75,7 +75,8 @@ func (s *channels) watch() {
 			delete(s.files, int(e.Fd))
 			s.mu.Unlock()
 			if f != nil {
-				f.close()
+				_ = unix.EpollCtl(s.epoll, unix.EPOLL_CTL_DEL, f.near, nil)
+				go f.close() // the end of a connection waits for accesses to the program's memory
 			}
 		}
 	}

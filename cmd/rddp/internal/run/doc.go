@@ -22,6 +22,7 @@
 //     must fail with ENOSPC, and then uses it for all commands.
 //   - One goroutine answers the calls in order. If an answer takes more than 20 ms, another
 //     goroutine takes over, because an answer may wait for a page of the program's memory (turns).
+//     The goroutine that looks at the work requests of all programs has such turns, too.
 //   - The doorbell is a native write to a memfd, and inotify notifies the supervisor. The write
 //     takes the program 1.3 µs; a call that waits for an answer takes 6.5 µs. Messages of 4 KiB
 //     were up to three times as fast. When the kernel reports dropped notifications, the supervisor

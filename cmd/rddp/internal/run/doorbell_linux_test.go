@@ -66,12 +66,10 @@ func TestDoorbellOverflow(t *testing.T) {
 			ring(two)
 		}
 		ring(three)
-		three.rings = 7
+		three.rings.Store(7)
 	}()
 	prototest.Wait(t, "a look at the file whose notification was dropped", func() bool {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		return three.rings == 0
+		return three.rings.Load() == 0
 	})
 	prototest.Wait(t, "the end of the notifications", func() bool {
 		left := 1
@@ -92,14 +90,47 @@ func TestDoorbellWithoutOffset(t *testing.T) {
 	}
 	defer d.close()
 	f := rungFile(t, d)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	f.rings = seekEvery
+	f.rings.Store(seekEvery)
 	fd := f.fd
 	f.fd = -1
 	f.ring(false)
 	f.fd = fd
+	f.bell.Lock()
+	defer f.bell.Unlock()
 	if f.heard != bellAt {
 		t.Errorf("heard up to %d, want %d", f.heard, bellAt)
+	}
+}
+
+// TestDoorbellOfSlowFile: while a look at the work requests of one program waits for its memory,
+// the doorbells of others are heard. Those of the program itself are heard afterwards.
+func TestDoorbellOfSlowFile(t *testing.T) {
+	d, err := newDoorbell()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.close()
+	slow, other := rungFile(t, d), rungFile(t, d)
+	ring := func(f *openFile) {
+		f.rings.Store(seekEvery) // so the look is one at the offset, too
+		if _, err := unix.Write(f.fd, make([]byte, 32)); err != nil {
+			t.Error(err)
+		}
+	}
+	slow.bell.Lock()
+	ring(slow)
+	prototest.Wait(t, "the slow look", func() bool { return slow.ringing.Load() > 0 })
+	for range 3 {
+		ring(other)
+		prototest.Wait(t, "a look at another file", func() bool { return other.rings.Load() == 0 })
+	}
+	ring(slow)
+	prototest.Wait(t, "the doorbell of the slow file", func() bool { return slow.ringing.Load() > 1 })
+	slow.bell.Unlock()
+	prototest.Wait(t, "the end of the slow look", func() bool { return slow.ringing.Load() == 0 })
+	slow.bell.Lock()
+	defer slow.bell.Unlock()
+	if want := int64(bellAt + 2*32); slow.heard != want {
+		t.Errorf("heard up to %d, want %d", slow.heard, want)
 	}
 }

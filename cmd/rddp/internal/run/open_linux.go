@@ -44,10 +44,19 @@ type openFile struct {
 	opener    *process.Process
 	number    int
 	connected atomic.Bool // watch will notice when the program closes the file
-	// rings counts the rings since the last look at the offset. The doorbell's mutex guards it.
-	rings uint
-	// heard is the offset up to which doorbells have been handled. The doorbell's mutex guards it.
-	heard int64
+	// rings counts the rings since the last look at the offset.
+	rings atomic.Uint32
+	// ringing counts the calls of ring since the one that is at work, and lost says that
+	// notifications are lost.
+	ringing atomic.Int32
+	lost    atomic.Bool
+
+	// bell is held while the device looks at the program's send queues.
+	bell locks.Mutex[locks.FileBell]
+	// heard is the offset up to which doorbells have been handled
+	heard int64 // +checklocks:bell
+	// removed says that the doorbell does not know the file any more
+	removed bool // +checklocks:bell
 
 	mu locks.Mutex[locks.Leaf]
 	// children of the opener that have registered memory through it
@@ -283,7 +292,7 @@ func newFileOf(p *process.Process, size int) (*openFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &openFile{opener: p, fd: fd, heard: bellAt}
+	f := &openFile{opener: p, fd: fd, heard: bellAt} // +checklocksignore: nobody else has f yet
 	var st unix.Stat_t
 	if err = unix.Fstat(fd, &st); err == nil {
 		f.id = fileID{st.Dev, st.Ino}

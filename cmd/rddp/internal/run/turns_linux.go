@@ -7,65 +7,59 @@ import (
 	"time"
 )
 
-// turns answers calls one after the other in one goroutine, which costs the least. But an answer
-// may wait for the calling program: a page of its memory may be on a disk or a network, and may
-// never arrive. Then another goroutine takes the turn, so other calls don't wait.
+// A turn is the right to do work that comes, one piece after the other, in one goroutine, which
+// costs the least. But a piece may wait for a program: a page of its memory may be on a disk or a
+// network, and may never arrive. Then another goroutine takes the turn, so other programs don't
+// wait.
 //
-// The watching goroutine runs only while there are calls.
-type turns[C any] struct {
-	next   func() (C, error) // returns the next call, to one goroutine at a time
-	answer func(C)           // may be called by several goroutines
+// The watching goroutine runs only while there is work.
+type turn struct {
+	// serve begins and ends the pieces of work, until end returns false. watch starts it anew.
+	serve func()
 
-	// at counts the beginnings and the ends of turns. It is odd while a call is being answered. The
+	// at counts the beginnings and the ends of pieces. It is odd while one is being done. The
 	// goroutine that makes it even has the next turn.
 	at    atomic.Uint64
-	slow  atomic.Int32 // answers that have lost their turn
+	slow  atomic.Int32 // pieces that have lost their turn
 	awake atomic.Bool  // watch is watching
 	wake  chan struct{}
-	ended chan error
 }
 
 const (
-	// turnMost is how long an answer may take before another goroutine takes the turn. It may take
-	// up to twice as long until watch notices.
+	// turnMost is how long a piece may take before another goroutine takes the turn. It may take up
+	// to twice as long until watch notices.
 	turnMost = 20 * time.Millisecond
-	// slowMost is the maximum number of slow answers. Each occupies a thread of this process.
+	// slowMost is the maximum number of slow pieces. Each occupies a thread of this process.
 	slowMost = 512
 )
 
-// run answers calls until next fails, and returns its error. Slow answers may still be running
-// then.
-func (t *turns[C]) run() error {
-	t.wake, t.ended = make(chan struct{}, 1), make(chan error, 1)
-	over := make(chan struct{})
-	defer close(over)
+// start starts the goroutines of t, until over is closed.
+func (t *turn) start(over <-chan struct{}) {
+	t.wake = make(chan struct{}, 1)
 	go t.watch(over)
 	go t.serve()
-	return <-t.ended
 }
 
-// serve answers calls until another goroutine takes the turn.
-func (t *turns[C]) serve() {
-	for {
-		c, err := t.next()
-		if err != nil {
-			t.ended <- err
-			return
-		}
-		at := t.at.Add(1)
-		if t.awake.CompareAndSwap(false, true) {
-			t.wake <- struct{}{}
-		}
-		t.answer(c)
-		if !t.at.CompareAndSwap(at, at+1) {
-			t.slow.Add(-1)
-			return
-		}
+// begin begins a piece of work, and end ends it. end returns false if another goroutine has taken
+// the turn.
+func (t *turn) begin() (at uint64) {
+	at = t.at.Add(1)
+	if !t.awake.Load() && t.awake.CompareAndSwap(false, true) {
+		t.wake <- struct{}{}
 	}
+	return at
 }
 
-// watch takes the turn away from answers that take too long.
-func (t *turns[C]) watch(over <-chan struct{}) {
+func (t *turn) end(at uint64) bool {
+	if t.at.CompareAndSwap(at, at+1) {
+		return true
+	}
+	t.slow.Add(-1)
+	return false
+}
+
+// watch takes the turn away from a piece that takes too long.
+func (t *turn) watch(over <-chan struct{}) {
 	tick := time.NewTicker(turnMost)
 	defer tick.Stop()
 	tick.Stop()
@@ -101,6 +95,40 @@ func (t *turns[C]) watch(over <-chan struct{}) {
 		t.awake.Store(false)
 		if t.at.Load()%2 == 1 && t.awake.CompareAndSwap(false, true) { // a call arrived in the meantime
 			t.wake <- struct{}{}
+		}
+	}
+}
+
+// turns answers calls, in turns.
+type turns[C any] struct {
+	turn
+	next   func() (C, error) // returns the next call, to one goroutine at a time
+	answer func(C)           // may be called by several goroutines
+	ended  chan error
+}
+
+// run answers calls until next fails, and returns its error. Slow answers may still be running
+// then.
+func (t *turns[C]) run() error {
+	t.serve, t.ended = t.answerAll, make(chan error, 1)
+	over := make(chan struct{})
+	defer close(over)
+	t.start(over)
+	return <-t.ended
+}
+
+// answerAll answers calls until another goroutine takes the turn.
+func (t *turns[C]) answerAll() {
+	for {
+		c, err := t.next()
+		if err != nil {
+			t.ended <- err
+			return
+		}
+		at := t.begin()
+		t.answer(c)
+		if !t.end(at) {
+			return
 		}
 	}
 }
