@@ -112,6 +112,12 @@ func (d *Device) Expect(a netip.Addr, qpn uint32) (done func()) {
 	}
 }
 
+// Expect and GiveUp make p an Owner.
+func (p *Pair) Expect(c *conn.Conn) bool { return p.q.expect(c, p.life) }
+
+// GiveUp closes a connection that does not become that of p.
+func (p *Pair) GiveUp(c *conn.Conn) { p.q.giveUp(c) }
+
 // Accept answers a peer's Request for c, which is to become the connection of p. If p ends before
 // Start, the peer writes nothing. If Accept returns an error, c is closed.
 func (p *Pair) Accept(ctx context.Context, r *conn.Request, c *conn.Conn, cfg *conn.Config, private []byte) error {
@@ -134,7 +140,7 @@ func (p *Pair) Start(c *conn.Conn, w Wire, initiator bool, peer uint32, attrs *u
 			q.giveUp(c)
 		}
 	}()
-	if !q.expect(c, p.life) {
+	if !p.Expect(c) { // it has expected c, and may have ended since
 		return errNotReady
 	}
 	switch {

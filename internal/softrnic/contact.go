@@ -38,6 +38,12 @@ func (t *Contact) ConfigFor(peer *conn.Conn, w Wire, ird, ord int) *conn.Config 
 	return c
 }
 
+// Expect and GiveUp make t an Owner. A peer reaches no memory, so it is not expected.
+func (t *Contact) Expect(*conn.Conn) bool { return true }
+
+// GiveUp closes a connection that does not become that of t.
+func (t *Contact) GiveUp(c *conn.Conn) { _ = c.Close() } // nothing can be done about it
+
 // Accept answers a peer's Request for c, which is to become the connection of t. If Accept returns
 // an error, c is closed.
 func (t *Contact) Accept(ctx context.Context, r *conn.Request, c *conn.Conn, cfg *conn.Config, private []byte) error {

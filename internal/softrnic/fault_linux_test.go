@@ -128,7 +128,7 @@ func (p *program) pairOf(t *testing.T, q *guest.QP) *Pair {
 // connectPlain connects to q of p without frames, as a device does.
 func (p *program) connectPlain(t *testing.T, q *guest.QP, cfg *conn.Config) (c *conn.Conn) {
 	p.acceptPlain(t, q, func() {}, func(address string) (err error) {
-		c, err = p.dev.Dial(prototest.TimeLimit(t), net.Dialer{}, address, cfg, nil)
+		c, err = p.dev.Dial(prototest.TimeLimit(t), net.Dialer{}, address, cfg, nil, new(Contact))
 		return err
 	})
 	return c

@@ -331,13 +331,13 @@ func sayHere(c *conn.Conn) error {
 func (q *queuePair) dial(ctx context.Context, h hello, peer uverbs.GID, life uint64) {
 	from := netip.AddrFrom16(h.gid).Unmap()
 	dialer := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 0))}
-	cfg, private := q.config(), h.appendTo(nil)
+	cfg, private, owner := q.config(), h.appendTo(nil), &Pair{q, life}
 	me, to := netip.AddrPortFrom(from, uint16(h.from>>8)), netip.AddrPortFrom(netip.AddrFrom16(peer).Unmap(), uint16(h.to>>8))
 	var again retry.Wait
 	for {
-		c, err := q.ctx.dev.DialNear(ctx, shm.QueuePairs, me, to, cfg, private)
+		c, err := q.ctx.dev.DialNear(ctx, shm.QueuePairs, me, to, cfg, private, owner)
 		if c == nil && err == nil {
-			c, err = q.ctx.dev.Dial(ctx, dialer, qpnAddress(peer, h.to), cfg, private)
+			c, err = q.ctx.dev.Dial(ctx, dialer, qpnAddress(peer, h.to), cfg, private, owner)
 		}
 		if err == nil {
 			if q.isPeer(c, h, peer) && q.expect(c, life) && sayHere(c) == nil && q.start(c, h.to, life) {

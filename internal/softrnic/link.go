@@ -85,8 +85,19 @@ func (q *queuePair) config() *conn.Config {
 	return c
 }
 
-// Dial connects by TCP to a device at address, and does MPA startup. privateData goes to the peer.
-func (d *Device) Dial(ctx context.Context, dialer net.Dialer, address string, cfg *conn.Config, privateData []byte) (*conn.Conn, error) {
+// An Owner is what a connection is made for: a Pair or a Contact. In DDP mode the peer may write,
+// so the owner must know of the connection before.
+type Owner interface {
+	// Expect says that c is to become the owner's connection. From then on, the peer writes nothing
+	// if the owner ends. Expect returns false if it has ended already.
+	Expect(c *conn.Conn) bool
+	// GiveUp closes a connection that does not become the owner's.
+	GiveUp(c *conn.Conn)
+}
+
+// Dial connects by TCP to a device at address, and does MPA startup, for an owner. privateData goes
+// to the peer. If Dial fails, the owner expects no connection.
+func (d *Device) Dial(ctx context.Context, dialer net.Dialer, address string, cfg *conn.Config, privateData []byte, o Owner) (*conn.Conn, error) {
 	nc, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
@@ -95,14 +106,18 @@ func (d *Device) Dial(ctx context.Context, dialer net.Dialer, address string, cf
 	if err != nil {
 		return nil, err
 	}
-	return connect(ctx, s, cfg, privateData)
+	return connect(ctx, s, cfg, privateData, o)
 }
 
 // connect does MPA startup over s, which it owns.
-func connect(ctx context.Context, s toe.Stream, cfg *conn.Config, privateData []byte) (*conn.Conn, error) {
+func connect(ctx context.Context, s toe.Stream, cfg *conn.Config, privateData []byte, o Owner) (*conn.Conn, error) {
 	c := conn.New(s, true, cfg, nil)
-	if err := c.Connect(ctx, privateData); err != nil {
-		_ = c.Close() // err is the cause
+	err := errNotReady
+	if o.Expect(c) {
+		err = c.Connect(ctx, privateData)
+	}
+	if err != nil {
+		o.GiveUp(c)
 		return nil, err
 	}
 	return c, nil

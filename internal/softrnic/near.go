@@ -53,7 +53,7 @@ func reaches(a, at netip.Addr, only bool) bool {
 
 // DialNear connects to a device on this host. It returns nil, and no error, if there is none at
 // that address.
-func (d *Device) DialNear(ctx context.Context, in shm.Space, from, to netip.AddrPort, c *conn.Config, privateData []byte) (*conn.Conn, error) {
+func (d *Device) DialNear(ctx context.Context, in shm.Space, from, to netip.AddrPort, c *conn.Config, privateData []byte, o Owner) (*conn.Conn, error) {
 	if !d.hasNear() {
 		return nil, nil
 	}
@@ -61,7 +61,7 @@ func (d *Device) DialNear(ctx context.Context, in shm.Space, from, to netip.Addr
 	if err != nil {
 		return nil, nil // TCP tells why not, if it does not get there either
 	}
-	return connect(ctx, s, nearConfig(c), privateData)
+	return connect(ctx, s, nearConfig(c), privateData, o)
 }
 
 // isNear reports whether a connection goes through memory.

@@ -80,7 +80,7 @@ func manage(t *testing.T, a, b *program, qa, qb *guest.QP) {
 			return pb.Start(c, Frames, false, qa.Num, nil, nil)
 		}()
 	}()
-	c, err := a.dev.DialNear(ctx, shm.Services, netip.AddrPortFrom(localhost, 1), to, pa.Config(Frames, 1, 1), nil)
+	c, err := a.dev.DialNear(ctx, shm.Services, netip.AddrPortFrom(localhost, 1), to, pa.Config(Frames, 1, 1), nil, pa)
 	if c == nil || err != nil {
 		t.Fatal(c, err)
 	}

@@ -75,6 +75,7 @@ func peerParam(private []byte, ird, ord int) ucma.ConnParam {
 
 // An end is this end of a connection: with a queue pair, or without one.
 type end interface {
+	softrnic.Owner
 	Config(w softrnic.Wire, ird, ord int) *conn.Config
 	ConfigFor(peer *conn.Conn, w softrnic.Wire, ird, ord int) *conn.Config
 	Accept(ctx context.Context, r *conn.Request, c *conn.Conn, cfg *conn.Config, private []byte) error
@@ -157,7 +158,7 @@ func checkRoom(p *ucma.ConnParam, most int, w softrnic.Wire) error {
 // initiate sends the Request, and handles the answer.
 func (i *id) initiate(ctx context.Context, src, dst netip.AddrPort, cfg *conn.Config, private []byte) {
 	w := i.cm.wire
-	c, err := dial(ctx, func() (*conn.Conn, error) { return i.cm.reach(ctx, src, dst, cfg, private) })
+	c, err := dial(ctx, func() (*conn.Conn, error) { return i.cm.reach(ctx, src, dst, cfg, private, i.end) })
 	var p ucma.ConnParam
 	if err == nil {
 		peer := c.Peer()
@@ -174,7 +175,7 @@ func (i *id) initiate(ctx context.Context, src, dst netip.AddrPort, cfg *conn.Co
 			err = i.end.Start(c, w, true, qpn, &attrs, i.connectionEnded)
 		}
 		if err != nil {
-			_ = c.Close()
+			i.end.GiveUp(c) // Start has closed it already
 		}
 	}
 	i.cm.mu.Lock()

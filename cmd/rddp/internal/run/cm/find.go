@@ -73,26 +73,26 @@ const (
 var errNoListener = errors.New("no program listens with rdma_cm at this port")
 
 // reach connects to the listener at dst, and does MPA startup.
-func (m *CM) reach(ctx context.Context, src, dst netip.AddrPort, cfg *conn.Config, private []byte) (*conn.Conn, error) {
+func (m *CM) reach(ctx context.Context, src, dst netip.AddrPort, cfg *conn.Config, private []byte, o softrnic.Owner) (*conn.Conn, error) {
 	if m.wire == softrnic.Plain {
-		c, err := m.dev.Dial(ctx, dialerFrom(src), dst.String(), cfg, private)
+		c, err := m.dev.Dial(ctx, dialerFrom(src), dst.String(), cfg, private, o)
 		if errors.Is(err, syscall.ECONNREFUSED) {
 			if place, ok := find(ctx, src.Addr(), dst); ok {
-				return m.dev.Dial(ctx, dialerFrom(src), place.String(), cfg, private)
+				return m.dev.Dial(ctx, dialerFrom(src), place.String(), cfg, private, o)
 			}
 		}
 		return c, err
 	}
-	if c, err := m.dev.DialNear(ctx, softrnic.Services, src, dst, cfg, private); c != nil || err != nil {
+	if c, err := m.dev.DialNear(ctx, softrnic.Services, src, dst, cfg, private, o); c != nil || err != nil {
 		return c, err
 	}
 	dialer := dialerFrom(netip.AddrPortFrom(src.Addr(), 0))
 	if place, ok := find(ctx, src.Addr(), dst); ok {
-		return m.dev.Dial(ctx, dialer, place.String(), cfg, private)
+		return m.dev.Dial(ctx, dialer, place.String(), cfg, private, o)
 	}
 	older := *cfg
 	older.StartupTimeout = olderTime
-	c, err := m.dev.Dial(ctx, dialer, dst.String(), &older, private)
+	c, err := m.dev.Dial(ctx, dialer, dst.String(), &older, private, o)
 	if err != nil && !isAnswer(err) {
 		return nil, fmt.Errorf("%w: %w", errNoListener, err)
 	}

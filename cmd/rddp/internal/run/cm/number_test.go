@@ -358,7 +358,7 @@ func TestAnotherNumber(t *testing.T) {
 	client.route(at)
 	greeting := greet(softrnic.Frames, 1, appendNumbers(nil, 1, at.Port()+1), proposal{})
 	end := new(softrnic.Contact)
-	c, err := client.ch.cm.reach(t.Context(), client.addresses().Src, at, end.Config(softrnic.Frames, 1, 1), greeting)
+	c, err := client.ch.cm.reach(t.Context(), client.addresses().Src, at, end.Config(softrnic.Frames, 1, 1), greeting, end)
 	if err == nil {
 		c.Close()
 		t.Error("the connection is accepted")
