@@ -10,6 +10,8 @@
 #                With SHARE=2/4 in the environment, gate and wild do the second of four shares of what takes long: packages under the race
 #                detector, targets of cross builds, other projects' suites, pairs of programs
 #
+# make release VERSION=v0.1.0  the files of a release, in dist: archives, packages and checksums; without VERSION it takes the tag of HEAD
+# make packages  a release for this machine, twice, which must be equal; installs and removes its packages in a folder, as root
 # make demo      the whole story on this machine in under a minute: needs nothing but Go
 # make machines  the tests of the layers and of extsock on 386 (or arm), and under QEMU on arm64 and on big-endian s390x
 # make models    Spin searches all states of the Promela models
@@ -84,7 +86,7 @@ TIER     = ./bin/tier
 
 .PHONY: bin/tier test gate wild nightly stutter check demo build race norace lists wild-race wild-norace wild-timing format vet lint locks cross crossall oldest \
 	machines machine-386 machine-arm64 machine-s390x emulators tshark models conformance mutations foreign foreignquick interop verbs verbsquick commands \
-	verbs-programs foreign-programs benchonce soak fuzz bench bench-check bench-baseline bench-scale bench-peers bench-devices early study-cache study-filter study-striped study-memory study-reconfiguration study-web
+	verbs-programs foreign-programs release packages bin/nfpm benchonce soak fuzz bench bench-check bench-baseline bench-scale bench-peers bench-devices early study-cache study-filter study-striped study-memory study-reconfiguration study-web
 
 # The package at the root looks at all others by running the go command, so it always runs.
 test: norace
@@ -148,12 +150,12 @@ format:
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change: $$out"; exit 1; fi
 
 vet:
-	$(GO) vet -tags=$(TAGS) $(ALL) ./.ci/tier
+	$(GO) vet -tags=$(TAGS) $(ALL) ./.ci/tier ./.ci/release
 
 # The tools that check need modules that ours do not, so they have a go.mod of their own.
 lint:
 	GOWORK=off $(GO) build -C .ci/tools -o '$(CURDIR)/bin/staticcheck' honnef.co/go/tools/cmd/staticcheck
-	./bin/staticcheck -tags=$(TAGS) $(ALL) ./.ci/tier
+	./bin/staticcheck -tags=$(TAGS) $(ALL) ./.ci/tier ./.ci/release
 
 # gVisor's checklocks reads the annotations and follows each lock. Its -inferred is off: it guesses which fields a lock guards and
 # counts those too that nothing ever changes.
@@ -249,6 +251,17 @@ verbs-programs:
 commands: bin/tier
 	@./.ci/install bash zsh fish tmux iproute2 util-linux
 	$(TIER) test -retries=2 -- -count=1 -tags=commands -timeout=5m -run='Completion|Terminal|Namespaces|Scan' ./cmd/rddp
+
+release: bin/nfpm
+	@$(GO) run ./.ci/release -version='$(VERSION)'
+
+# Two builds of one tree are equal, and what the packages install is all there, works, and goes again.
+packages: bin/nfpm
+	@./.ci/install dpkg rpm man-db systemd git
+	$(GO) test -count=1 -timeout=10m ./.ci/release
+
+bin/nfpm:
+	GOWORK=off $(GO) build -C .ci/tools -o '$(CURDIR)/bin/nfpm' github.com/goreleaser/nfpm/v2/cmd/nfpm
 
 bench:
 	$(GO) test -run='^$$' -bench='^BenchmarkNextToTCP$$' -benchtime=$(BENCHTIME) -timeout=20m ./extsock

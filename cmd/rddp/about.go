@@ -45,8 +45,15 @@ type build struct {
 	System   string `json:"system"`
 }
 
-// version returns the version of the module, as the build recorded it.
+// What a release was built from, "" in other builds. The release sets them at link time and not by
+// what Go finds out itself, which depends on the clone.
+var releaseVersion, releaseCommit, releaseTime string
+
+// version returns the version of the release or else of the module, as the build recorded it.
 func version() string {
+	if releaseVersion != "" {
+		return releaseVersion
+	}
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
 	}
@@ -54,7 +61,10 @@ func version() string {
 }
 
 func buildInfo() build {
-	b := build{Version: version(), Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
+	b := build{
+		Version: version(), Commit: releaseCommit, Time: releaseTime, Modified: strings.HasSuffix(releaseVersion, "+dirty"),
+		Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH,
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
