@@ -40,6 +40,7 @@ var stillRealTime = map[string]int{
 	"cmd/rddp/internal/run/run_linux_test.go": 1,
 	"extsock/anyconn_test.go":                 1,
 	"extsock/bench_test.go":                   1,
+	"extsock/footprint_linux_amd64_test.go":   1,
 	"extsock/memory_progress_test.go":         1,
 
 	// In packages that run apart from all else, in make wild.

@@ -38,6 +38,13 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if kind := os.Getenv(echoPeerEnv); kind != "" {
+		if err := runEchoPeer(idleKind(kind)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if os.Getenv(busyPeerEnv) != "" {
 		if err := runBusyPeer(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
