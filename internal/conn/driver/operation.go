@@ -19,8 +19,8 @@ func (d *Driver) Write(b []byte, limit *wait.Deadline) (int, error) {
 
 // writeMessage sends b as one message.
 func (d *Driver) writeMessage(b []byte, limit *wait.Deadline) (int, error) {
-	_, err := d.Do(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: b}, limit, nil)
-	if err != nil && err != errDetached { //nolint:errorlint // as Do returns it
+	_, err := d.do(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: b}, sleeping, limit, nil)
+	if err != nil && err != errDetached { //nolint:errorlint // as do returns it
 		return 0, asWriteError(err)
 	}
 	return len(b), nil // errDetached: over TCP, too, some of it would be on its way by now

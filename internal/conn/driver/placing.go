@@ -3,7 +3,6 @@ package driver
 import (
 	"github.com/rddp/rddp/internal/conn/bufpool"
 	"github.com/rddp/rddp/internal/conn/bytestream"
-	"github.com/rddp/rddp/rdmap"
 )
 
 // bind finds memory for a message that begins with a segment of this payload. The segment is the
@@ -92,11 +91,10 @@ func (b *delivery) findMemory(n, longest int, last bool, payload []byte) bool {
 	return true
 }
 
-// received returns the memory of the present message, which DDP has placed: head is the header of
-// the byte stream, and body is the rest. If a message is shorter than the header, all of it is in
-// head.
-func (b *delivery) received(c rdmap.Completion) (head, body []byte) {
-	n := int(c.Len)
+// received returns the memory of the present message, of which DDP has placed n bytes: head is the
+// header of the byte stream, and body is the rest. If a message is shorter than the header, all of
+// it is in head.
+func (b *delivery) received(n int) (head, body []byte) {
 	if b.unread.Stream {
 		head = b.placing.head[:min(n, bytestream.HeaderLen)]
 		n -= len(head)

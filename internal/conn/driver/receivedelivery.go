@@ -65,8 +65,8 @@ func (in *lockedDelivery) bind(payload []byte, last bool) (head, body []byte, an
 // received needs no lock.
 //
 // +checklocksignore: see delivery
-func (in *lockedDelivery) received(c rdmap.Completion) (head, body []byte) {
-	return in.delivery.received(c)
+func (in *lockedDelivery) received(n int) (head, body []byte) {
+	return in.delivery.received(n)
 }
 
 // acceptMessage is accept in message mode. c is the Completion of the message.

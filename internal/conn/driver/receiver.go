@@ -282,7 +282,7 @@ func (w *receiver) receiveMessage(m *ddp.Message) error {
 		w.in.drop()
 		return nil
 	}
-	head, body := w.in.received(c)
+	head, body := w.in.received(int(c.Len))
 	if w.bytes != nil {
 		return w.arrived(head, body)
 	}
