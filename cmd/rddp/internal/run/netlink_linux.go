@@ -504,8 +504,11 @@ func (s *supervisor) awaitMessage(t threadMemory, c *seccomp.Call, k netlinkSock
 			return
 		}
 		switch own, shared, ok := signalsOf(c.Thread); {
-		case own:
+		case own && end.IsZero():
 			s.program.Answer(c, 0, errRestart)
+			return
+		case own: // as in the kernel, which does not begin a time limit anew
+			s.program.Answer(c, 0, syscall.EINTR)
 			return
 		case shared || !ok: // if the signal is for another thread, the kernel goes on waiting
 			s.program.Continue(c)

@@ -79,6 +79,9 @@ func answerTo(fd int, request []byte) ([]byte, error) {
 func answerFrom(fd int) ([]byte, error) {
 	b := make([]byte, 65536)
 	n, from, err := unix.Recvfrom(fd, b, 0)
+	for errors.Is(err, syscall.EINTR) { // a signal of Go's scheduler
+		n, from, err = unix.Recvfrom(fd, b, 0)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -341,7 +344,23 @@ func sendTwo(fd int, one, two []byte) (n int, sent [2]uint32, err error) {
 // netlinkThreadsProgram has threads that use one socket at a time.
 func netlinkThreadsProgram([]string) error {
 	return errors.Join(
+		useNetlink(func(fd int) error { // a signal ends a wait with a time limit
+			got := make(chan error, 1)
+			begun := make(chan int, 1)
+			go func() {
+				runtime.LockOSThread()
+				begun <- unix.Gettid()
+				_, _, err := unix.Recvfrom(fd, make([]byte, 16), 0)
+				got <- wantErrno(err, syscall.EINTR)
+			}()
+			thread := <-begun
+			until(func() bool { return isIn(thread, unix.SYS_RECVFROM) })
+			return errors.Join(unix.Tgkill(os.Getpid(), thread, syscall.SIGURG), <-got)
+		}),
 		useNetlink(func(fd int) error { // a thread waits for what another one asks for
+			if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, new(unix.Timeval)); err != nil {
+				return err
+			}
 			got := make(chan error, 1)
 			begun := make(chan int, 1)
 			go func() {
