@@ -25,7 +25,7 @@
 //	             reads the Stream, for the goroutine with the receive role
 //	streamsender.go
 //	             writes to the Stream, for the holder of the transmit token
-//	role.go, token.go
+//	role.go, rolealarm.go, token.go
 //	             which goroutine that is
 //	reader.go, receivedelivery.go, lockeddelivery.go
 //	             the Reads that wait, and the lock of the delivery

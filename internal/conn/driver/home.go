@@ -116,20 +116,10 @@ func (r *role) comesHome() bool {
 	}
 }
 
-// yield is leave for home. The role is then for the Read, which may already wait again. Before the
-// first yield no alarm is needed.
+// yield is leave for home. The role is then for the Read, which may already wait again.
 func (r *role) yield() {
-	if r.alarm == nil {
-		r.makeAlarm()
-	}
 	r.leave(false)
 	r.offer.Wake()
-}
-
-// makeAlarm makes the alarm, which is not set.
-func (r *role) makeAlarm() {
-	r.alarm = time.AfterFunc(time.Hour, r.ring)
-	r.alarm.Stop()
 }
 
 // ring runs when the alarm rings.
@@ -142,8 +132,4 @@ func (r *role) ring() {
 }
 
 // end stops the alarm when the connection has ended.
-func (r *role) end() {
-	if r.alarm != nil {
-		r.alarm.Stop()
-	}
-}
+func (r *role) end() { r.alarms.stop(r) }

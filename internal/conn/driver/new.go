@@ -91,7 +91,9 @@ func (r *role) init(s toe.Stream, owner *ending, offer *wait.Cell, p *patience) 
 	can := s.Capabilities()
 	r.stream, r.lends, r.watches = s, can.Deadlines, can.Watch != toe.WatchNone
 	r.gate = toe.NewGate(can.Watch)
-	r.readHistory.init(sinceStart())
+	now := sinceStart()
+	r.readHistory.init(now)
+	r.alarms = alarmsFor(now)
 }
 
 // init makes the way out of a connection. bytes is nil in message mode. goOn starts a goroutine

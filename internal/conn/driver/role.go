@@ -23,25 +23,25 @@ import (
 type role struct {
 	// lends says that a Read may take the role. A deadline can end a read of this stream, so the
 	// Read can be interrupted.
-	lends bool
-	now   atomic.Uint32 // the reading
+	lends   bool
+	watches bool          // the stream can be watched
+	asked   atomic.Bool   // a blocking call would have polled; home leaves the role to the next one
+	late    atomic.Bool   // the alarm has called home
+	now     atomic.Uint32 // the reading
 
-	stream  toe.Stream
-	owner   *ending   // counts panics of the stream
-	watches bool      // the stream can be watched
-	gate    *toe.Gate // home stands by behind it
+	stream toe.Stream
+	owner  *ending   // counts panics of the stream
+	gate   *toe.Gate // home stands by behind it
 
 	patience *patience // of the way in, see isSparse
 
 	offer *wait.Cell // the waiting Read looks: lockedDelivery.ready
 
-	asked atomic.Bool // a blocking call would have polled; home leaves the role to the next one
-
 	waiting atomic.Int32 // Reads that wait: more than one if the first has not left the role yet
 	readHistory
 
-	alarm *time.Timer
-	late  atomic.Bool // the alarm has called home
+	alarms *alarms
+	link   alarmLink
 }
 
 const (
@@ -79,10 +79,10 @@ func (r *role) act(do readActions) {
 		r.endWatch()
 	}
 	if do&setAlarm != 0 {
-		r.alarm.Reset(alarmTime)
+		r.alarms.set(r, sinceStart()+alarmTime)
 	}
 	if do&postpone != 0 {
-		r.alarm.Reset(alarmTime - r.pause(sinceStart()))
+		r.alarms.set(r, time.Duration(r.left.Load())+alarmTime)
 	}
 	if do&wasLate != 0 {
 		r.late.Store(true)
@@ -152,7 +152,7 @@ func (r *role) take() bool { return r.happens(readComes)&refuse == 0 }
 // would ring meanwhile, find nothing to do, and be set again when the Read leaves. For a quick Read
 // it is cheaper to leave it set.
 func (r *role) calm() {
-	if r.lastWait() > slowWait && r.reading()&alarmSet != 0 && r.alarm.Stop() {
+	if r.lastWait() > slowWait && r.reading()&alarmSet != 0 && r.alarms.stop(r) {
 		r.happens(alarmStops)
 	}
 }

@@ -116,7 +116,6 @@ func TestAlarmRingsAgain(t *testing.T) {
 		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		var r role
 		r.init(s, nil, new(wait.Cell), nil)
-		r.makeAlarm()
 		defer r.end()
 		r.lastRead().streak.Store(trustFirst)
 		for round := range 4 {
@@ -147,7 +146,6 @@ func TestSparseReads(t *testing.T) {
 		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		var r role
 		r.init(s, nil, new(wait.Cell), nil)
-		r.makeAlarm()
 		defer r.end()
 		r.patience = &patience{id: waiters.Add(2)}
 		r.lastRead().streak.Store(trustFirst)
@@ -178,7 +176,6 @@ func TestAlarmOfAnEarlierTime(t *testing.T) {
 		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		var r role
 		r.init(s, nil, new(wait.Cell), nil)
-		r.makeAlarm()
 		defer r.end()
 		r.lastRead().streak.Store(2 * trustFirst)
 		r.leave(false)
