@@ -244,15 +244,15 @@ func (s *seen) Write(p []byte) (int, error) {
 func TestWireLooksOnce(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		cfg   tls.Config
+		cfg   *tls.Config
 		looks bool // once
 	}{
-		{"TLS 1.3", tls.Config{}, true},
-		{"TLS 1.2 with CBC", tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA}}, false},
+		{"TLS 1.3", &tls.Config{}, true},
+		{"TLS 1.2 with CBC", &tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA}}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			x, y := wires(t)
-			client, server := tlsOverWith(t, x, y, &c.cfg)
+			client, server := tlsOverWith(t, x, y, c.cfg)
 			go server.Handshake()
 			conn := &seen{Conn: client}
 			a := netconn.New(conn)
