@@ -29,8 +29,10 @@ const (
 	enoughFirst = 8
 	enoughMost  = 256
 	// answerTime is the least time that an acknowledgement waits. The timer is not set anew for
-	// each of them, so it may take twice as long.
-	answerTime = time.Millisecond
+	// each of them, so it may take twice as long. Where a program polls, its CPU has a tick every 4
+	// ms or more often. The kernel need not program its timer for what is due later, which took a
+	// sixth of the device's processor time beside such programs, in a virtual machine.
+	answerTime = 5 * time.Millisecond
 )
 
 // ask notes that the peer asks for an acknowledgement, and reports whether it goes out at once.
