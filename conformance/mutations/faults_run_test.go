@@ -492,4 +492,10 @@ var runFaults = []Fault{
 	{Name: "a number that the program has chosen before is picked", File: "cmd/rddp/internal/run/numbers_linux.go",
 		Old: "			s.chosen[d.Number] = true\n", New: "",
 		Package: "cmd/rddp/internal/run", Tests: "^TestChosenNumbers$"},
+	{Name: "what the device writes to a program not noted as something to do", File: "cmd/rddp/internal/run/registrant_linux.go",
+		Old: "	theCalm.note()\n	err := r.Process.Write(b, addr)", New: "	err := r.Process.Write(b, addr)",
+		Package: "cmd/rddp/internal/run", Tests: "^TestAccessIsNoted$"},
+	{Name: "a processor held while there is little to do", File: "cmd/rddp/internal/run/calm_linux.go",
+		Old: "if now-last < calmTime && k.on.Load()", New: "if now > last && k.on.Load()",
+		Package: "cmd/rddp/internal/run", Tests: "^TestCalmBegins$"},
 }

@@ -29,6 +29,7 @@ func (r *registrant) Check(addr, n uint64, write bool) (err error) {
 }
 
 func (r *registrant) Read(b []byte, addr uint64) error {
+	theCalm.note()
 	err := r.Process.Read(b, addr)
 	if err != nil && r.throughAnother(addr, len(b), false, func(p *process.Process) error { return p.Read(b, addr) }) {
 		return nil
@@ -37,6 +38,7 @@ func (r *registrant) Read(b []byte, addr uint64) error {
 }
 
 func (r *registrant) Write(b []byte, addr uint64) error {
+	theCalm.note()
 	err := r.Process.Write(b, addr)
 	if err != nil && r.throughAnother(addr, len(b), true, func(p *process.Process) error { return p.Write(b, addr) }) {
 		return nil

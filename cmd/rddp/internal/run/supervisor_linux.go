@@ -98,6 +98,7 @@ func Run(ctx context.Context, c Config) (status int, err error) {
 	if s.tcp != nil {
 		s.tcp.program = s.program
 	}
+	theCalm.prepare()
 	setTimeSlices(timeSlice)
 	signals.forward(s.program)
 	served := make(chan error, 1)
