@@ -79,7 +79,15 @@ func serveCommand() *cli.Command {
 				return err
 			}
 			log.Info("listening", "directory", c.Args().First(), "writable", c.Bool("writable"), "address", s.Addr())
-			return s.Serve(ctx)
+			serving, cancel := context.WithCancel(ctx)
+			defer cancel()
+			stopNotify, err := notifyReady(ctx)
+			if err != nil {
+				cancel()
+				return errors.Join(err, s.Serve(serving))
+			}
+			defer stopNotify()
+			return s.Serve(serving)
 		},
 	}
 }
