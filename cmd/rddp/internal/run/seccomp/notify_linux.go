@@ -181,8 +181,7 @@ func (l *Listener) Answer(c *Call, value int64, errno syscall.Errno) bool {
 
 // Waits reports whether the thread of the call still waits for an answer.
 func (l *Listener) Waits(c *Call) bool {
-	_, _, e := unix.RawSyscall(unix.SYS_IOCTL, uintptr(l.fd), ioctlWaits, uintptr(unsafe.Pointer(&c.id)))
-	return e == 0
+	return l.control(ioctlWaits, unsafe.Pointer(&c.id)) == 0
 }
 
 // Continue lets the kernel execute the call, as if there were no supervisor.
@@ -190,8 +189,19 @@ func (l *Listener) Continue(c *Call) { l.send(&response{id: c.id, flags: flagCon
 
 // send answers a call. It returns false if the calling thread is gone.
 func (l *Listener) send(r *response) bool {
-	_, _, e := unix.RawSyscall(unix.SYS_IOCTL, uintptr(l.fd), ioctlSend, uintptr(unsafe.Pointer(r)))
-	return e == 0
+	return l.control(ioctlSend, unsafe.Pointer(r)) == 0
+}
+
+// control is an ioctl of the listener. Where the kernel waits for its lock, a signal ends the call
+// with EINTR before it has done anything, and Go's scheduler sends many signals. An answer that was
+// not repeated would leave the program's thread waiting for ever.
+func (l *Listener) control(request uintptr, argument unsafe.Pointer) syscall.Errno {
+	for {
+		_, _, e := unix.RawSyscall(unix.SYS_IOCTL, uintptr(l.fd), request, uintptr(argument))
+		if e != unix.EINTR {
+			return e
+		}
+	}
 }
 
 // AddFD gives the process of the call a copy of descriptor fd and returns its number there. That is
