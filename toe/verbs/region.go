@@ -93,7 +93,7 @@ func (r *Region) Bytes() []byte {
 // Handle returns what a peer needs for Writes and Reads: the key of the Region, the address of its
 // first byte and its length, at most 2^32-1. RFC 5040 calls the first two STag and Tagged Offset.
 func (r *Region) Handle() rdmap.Handle {
-	return rdmap.Handle{STag: ddp.STag(r.remote), TO: address(r.b), Len: uint32(min(len(r.b), math.MaxUint32))}
+	return rdmap.Handle{STag: ddp.STag(r.remote), TO: address(r.b), Len: uint32(min(uint64(len(r.b)), math.MaxUint32))}
 }
 
 // Close ends the rights of peers and frees the memory. Outstanding work requests with this memory

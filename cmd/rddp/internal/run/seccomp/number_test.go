@@ -36,7 +36,7 @@ func TestPick(t *testing.T) {
 		{"at the limit", Channels, upTo(1100), 1104, nil, 1103},
 		{"beyond it", Channels, upTo(1100), 1102, nil, -1},
 		{"few descriptors, a netlink socket", Sockets, upTo(3), 4096, nil, 1008},
-		{"no netlink socket beyond 1024, whatever the limit", Sockets, upTo(1009), 1 << 40, nil, -1},
+		{"no netlink socket beyond 1024, whatever the limit", Sockets, upTo(1009), 1 << 30, nil, -1},
 		{"a thread may be making the best one", Devices, upTo(3), 4096, []Dup{{1021, true}}, 1017},
 		{"a thread may be making one above", Devices, upTo(3), 4096, []Dup{{992, false}}, 989},
 		{"a thread may be making any", Devices, upTo(3), 4096, []Dup{{32, false}, {1021, true}}, 1017},
