@@ -129,8 +129,16 @@ func (s *stream) startHandshake() {
 func (s *stream) shake() {
 	ctx, cancel := context.WithTimeout(context.Background(), handshakeTimeout)
 	defer cancel()
-	// The handshake calls code of the program: the callbacks of its tls.Config.
-	err := panics.Guard(func() error { return tlshandshake.Server(ctx, s.conn.(handshaker)) })
+	// This calls code of the program: the callbacks of its tls.Config, and the methods of its
+	// net.Conn.
+	oneLook := false
+	err := panics.Guard(func() error {
+		if err := tlshandshake.Server(ctx, s.conn.(handshaker)); err != nil {
+			return err
+		}
+		oneLook = looksOnce(s.conn)
+		return nil
+	})
 	switch {
 	case err == nil:
 	case ctx.Err() != nil: // the error of ctx would look like a deadline of the user's
@@ -140,7 +148,6 @@ func (s *stream) shake() {
 	default:
 		err = fmt.Errorf("netconn: handshake: %w", err)
 	}
-	oneLook := looksOnce(s.conn)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.changed.Broadcast()

@@ -188,3 +188,43 @@ func TestPanicInHandshake(t *testing.T) {
 		use(t, s, x)
 	})
 }
+
+// A badState is a net.Conn of the program whose handshake ends at once, with err, and whose state
+// panics.
+type badState struct {
+	net.Conn
+	err error
+}
+
+func (b badState) HandshakeContext(context.Context) error { return b.err }
+func (badState) ConnectionState() tls.ConnectionState     { panic("a bug in ConnectionState") }
+
+// A ConnectionState that panics after the handshake ends its connection. After a handshake that has
+// failed nobody calls it.
+func TestPanicAfterHandshake(t *testing.T) {
+	defer panics.Forget()
+	synctest.Test(t, func(t *testing.T) {
+		x, y := net.Pipe()
+		defer y.Close()
+		s := netconn.New(badState{Conn: x})
+		e := (*panics.Error)(nil)
+		if _, err := s.Read(make([]byte, 1)); !errors.As(err, &e) {
+			t.Errorf("Read: %v, want a panic", err)
+		}
+		use(t, s, x)
+	})
+	panics.Forget()
+	synctest.Test(t, func(t *testing.T) {
+		x, y := net.Pipe()
+		defer y.Close()
+		want := errors.New("the handshake has failed")
+		s := netconn.New(badState{x, want})
+		if _, err := s.Read(make([]byte, 1)); !errors.Is(err, want) {
+			t.Errorf("Read: %v, want %v", err, want)
+		}
+		if n := panics.Count(); n != 0 {
+			t.Errorf("%d panics are counted, want none", n)
+		}
+		s.Abort()
+	})
+}
