@@ -167,10 +167,13 @@ func receiveStatus(report int) (unix.WaitStatus, error) {
 
 var errNoGuardian = errors.New("the process that starts the program has ended")
 
+// receive receives one message. If the other end has closed its socket with a message unread, the
+// kernel says so once (ECONNRESET), before it gives what the other end has sent: a short program
+// has ended before the guardian has received the Listener's descriptor, and its status waits.
 func receive(socket int, b, control []byte) (n, cn int, err error) {
 	for {
 		n, cn, _, _, err = unix.Recvmsg(socket, b, control, unix.MSG_CMSG_CLOEXEC)
-		if !errors.Is(err, unix.EINTR) {
+		if !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.ECONNRESET) {
 			break
 		}
 	}

@@ -223,12 +223,10 @@ func (p *Program) Wait() unix.WaitStatus {
 // receiveListener receives the descriptor for notifications, or an error message from the stage.
 func receiveListener(socket int) (int, error) {
 	text, control := make([]byte, 4096), make([]byte, unix.CmsgSpace(4))
-	n, cn, _, _, err := unix.Recvmsg(socket, text, control, unix.MSG_CMSG_CLOEXEC)
+	n, cn, err := receive(socket, text, control)
 	switch {
 	case err != nil:
 		return 0, err
-	case n == 0:
-		return 0, errors.New("the stage that starts the program has ended")
 	case cn == 0:
 		return 0, stageError(string(text[:n]))
 	}
