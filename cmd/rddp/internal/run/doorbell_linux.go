@@ -4,9 +4,9 @@ package run
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"slices"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -19,19 +19,19 @@ import (
 // waits for an answer. The kernel notifies this process of the write by inotify.
 //
 // One goroutine looks at the send queues. A look copies the program's memory, and so it may wait
-// for a page that never arrives: see turn.
+// for a page that never arrives: see turn. So each file that the notifications name is a piece of
+// work of its own.
 type doorbell struct {
-	turn
+	turns  turns[*openFile]
 	events *os.File
-	over   chan struct{} // closed when the doorbell is
+	raw    syscall.RawConn // of events
+	hears  func(uintptr) bool
 
 	mu locks.Mutex[locks.Leaf]
 	// files by watch
 	files map[int32]*openFile // +checklocks:mu
-	// what hears now; it has a descriptor of its own, because a goroutine that has lost its turn
-	// keeps its one occupied
-	hears  *os.File // +checklocks:mu
-	closed bool     // +checklocks:mu
+	// the files of the last notifications whose send queues nobody has looked at yet
+	rung []*openFile // +checklocks:mu
 }
 
 func newDoorbell() (*doorbell, error) {
@@ -39,23 +39,18 @@ func newDoorbell() (*doorbell, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot watch files (a user has fs.inotify.max_user_instances of these): %w", err)
 	}
-	d := &doorbell{events: os.NewFile(uintptr(fd), "doorbell"), files: make(map[int32]*openFile), over: make(chan struct{})}
-	d.serve = d.run
-	d.start(d.over)
+	d := &doorbell{events: os.NewFile(uintptr(fd), "doorbell"), files: make(map[int32]*openFile)}
+	if d.raw, err = d.events.SyscallConn(); err != nil {
+		_ = d.events.Close()
+		return nil, err
+	}
+	d.hears = d.hear
+	d.turns.next, d.turns.answer = d.next, (*openFile).ring
+	go func() { _ = d.turns.run() }() // until the doorbell is closed
 	return d, nil
 }
 
-func (d *doorbell) close() {
-	d.mu.Lock()
-	hears := d.hears
-	d.closed = true
-	d.mu.Unlock()
-	close(d.over)
-	if hears != nil {
-		_ = hears.Close()
-	}
-	_ = d.events.Close()
-}
+func (d *doorbell) close() { _ = d.events.Close() }
 
 // add begins to listen to f.
 func (d *doorbell) add(f *openFile) (err error) {
@@ -86,106 +81,85 @@ func (d *doorbell) remove(f *openFile) {
 }
 
 func (d *doorbell) control(do func(fd int)) {
-	if raw, err := d.events.SyscallConn(); err == nil {
-		_ = raw.Control(func(fd uintptr) { do(int(fd)) })
+	_ = d.raw.Control(func(fd uintptr) { do(int(fd)) })
+}
+
+// next returns a file that has been rung. It waits for one, and fails when the doorbell is closed.
+func (d *doorbell) next() (*openFile, error) {
+	for {
+		if f := d.take(); f != nil {
+			return f, nil
+		}
+		if err := d.raw.Read(d.hears); err != nil {
+			return nil, err
+		}
 	}
 }
 
-// run handles notifications until another goroutine takes the turn, or the doorbell is closed.
-func (d *doorbell) run() {
-	f, err := d.listen()
-	if err != nil {
-		return
-	}
-	defer f.Close()
-	if raw, err := f.SyscallConn(); err == nil {
-		_ = raw.Read(d.hear) // it fails when f is closed
-	}
-}
-
-// listen returns a file of the notifications, for one goroutine.
-func (d *doorbell) listen() (*os.File, error) {
+// take takes one of the files of the last notifications, or returns nil.
+func (d *doorbell) take() *openFile {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed {
-		return nil, os.ErrClosed
+	if len(d.rung) == 0 {
+		return nil
 	}
-	fd, err := -1, error(nil)
-	d.control(func(events int) { fd, err = unix.FcntlInt(uintptr(events), unix.F_DUPFD_CLOEXEC, 0) })
-	if err != nil {
-		return nil, err
-	}
-	d.hears = os.NewFile(uintptr(fd), "doorbell")
-	return d.hears, nil
+	f := d.rung[0]
+	d.rung = slices.Delete(d.rung, 0, 1)
+	return f
 }
 
-// hear reads all pending events. It returns true if another goroutine has taken the turn, and else
-// false, because more will come. The events carry no file names, so they all have the same length,
-// and a read that does not fill the buffer was the last.
-func (d *doorbell) hear(fd uintptr) (over bool) {
+// hear reads pending events, as many as its buffer has room for. It returns false if there are
+// none. The looks at the files come later, when the descriptor is free for the goroutine that takes
+// the turn.
+func (d *doorbell) hear(fd uintptr) bool {
 	var b [64 * unix.SizeofInotifyEvent]byte
 	for {
 		// The read does not block, so the Go scheduler need not know of it.
 		n, _, e := unix.RawSyscall(unix.SYS_READ, fd, uintptr(unsafe.Pointer(&b)), uintptr(len(b)))
-		if e == unix.EINTR {
-			continue
-		}
-		if e != 0 {
-			return false
-		}
-		at := d.begin()
-		d.ring(b[:n])
-		if !d.end(at) {
+		switch e {
+		case 0:
+			d.note(b[:n])
 			return true
-		}
-		if int(n) < len(b) {
+		case unix.EINTR:
+		default:
 			return false
 		}
 	}
 }
 
-// ring scans the send queues of the files that the events name, each file once. The kernel merges
-// only equal adjacent events, and drops events beyond fs.inotify.max_queued_events. In that case it
-// sends an overflow event, and the lost notifications may concern any file.
-func (d *doorbell) ring(events []byte) {
-	var few [8]*openFile
-	rung, lost := d.named(few[:0], events)
-	for _, f := range rung {
-		f.ring(lost)
-	}
-}
-
-// named appends the files that the events name to rung. lost says that these are all files, because
-// notifications are lost.
-func (d *doorbell) named(rung []*openFile, events []byte) (_ []*openFile, lost bool) {
+// note notes the files that the events name, each file once. The kernel merges only equal adjacent
+// events, and drops events beyond fs.inotify.max_queued_events. In that case it sends an overflow
+// event, and the lost notifications may concern any file.
+func (d *doorbell) note(events []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	lost := false
 	for ; len(events) >= unix.SizeofInotifyEvent; events = events[unix.SizeofInotifyEvent:] {
 		f := d.files[int32(native.Uint32(events))]
 		switch {
 		case native.Uint32(events[4:])&unix.IN_Q_OVERFLOW != 0:
 			lost = true
 		case f == nil:
-		case !slices.Contains(rung, f):
-			rung = append(rung, f)
+		case !slices.Contains(d.rung, f):
+			d.rung = append(d.rung, f)
 			fallthrough
 		default:
 			f.rings.Add(1)
 		}
 	}
-	if lost {
-		return slices.AppendSeq(rung[:0], maps.Values(d.files)), true
+	if !lost {
+		return
 	}
-	return rung, false
+	d.rung = d.rung[:0]
+	for _, f := range d.files {
+		f.lost.Store(true)
+		d.rung = append(d.rung, f)
+	}
 }
 
-// ring scans the send queues that the program's doorbell writes name, or all of them. lost says
-// that notifications for f may have been lost. If another goroutine is doing the same, it does it
-// once more.
-func (f *openFile) ring(lost bool) {
-	if lost {
-		f.lost.Store(true)
-	}
+// ring scans the send queues that the program's doorbell writes name, or all of them if
+// notifications may have been lost. If another goroutine is doing the same, it does it once more.
+func (f *openFile) ring() {
 	if f.ringing.Add(1) > 1 {
 		return
 	}

@@ -93,7 +93,7 @@ func TestDoorbellWithoutOffset(t *testing.T) {
 	f.rings.Store(seekEvery)
 	fd := f.fd
 	f.fd = -1
-	f.ring(false)
+	f.ring()
 	f.fd = fd
 	if got := heard(f); got != bellAt {
 		t.Errorf("heard up to %d, want %d", got, bellAt)
@@ -138,4 +138,68 @@ func TestDoorbellOfSlowFile(t *testing.T) {
 	if got, want := heard(slow), int64(bellAt+2*32); got != want {
 		t.Errorf("heard up to %d, want %d", got, want)
 	}
+}
+
+// TestDoorbellOfSlowFileInBatch: the doorbells that one read has returned with that of a program
+// whose memory waits are heard, too.
+//
+// +checklocksignore: the test holds the lock as a look that waits would
+func TestDoorbellOfSlowFileInBatch(t *testing.T) {
+	d, err := newDoorbell()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.close()
+	slow, other := rungFile(t, d), rungFile(t, d)
+	slow.bell.Lock()
+	defer slow.bell.Unlock()
+	func() {
+		d.mu.Lock() // so no look begins yet
+		defer d.mu.Unlock()
+		for _, f := range []*openFile{slow, other} {
+			f.rings.Store(seekEvery)
+			if _, err := unix.Write(f.fd, make([]byte, 32)); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	prototest.Wait(t, "a look at the other file", func() bool { return other.rings.Load() == 0 })
+}
+
+// TestDoorbellWithoutDescriptor: when this process has no free descriptor, doorbells are heard.
+//
+// +checklocksignore: the test holds the lock as a look that waits would
+func TestDoorbellWithoutDescriptor(t *testing.T) {
+	d, err := newDoorbell()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.close()
+	slow, other := rungFile(t, d), rungFile(t, d)
+	ring := func(f *openFile) {
+		f.rings.Store(seekEvery)
+		if _, err := unix.Write(f.fd, make([]byte, 32)); err != nil {
+			t.Error(err)
+		}
+	}
+	ring(other)
+	prototest.Wait(t, "the first doorbell", func() bool { return other.rings.Load() == 0 })
+	slow.bell.Lock()
+	defer slow.bell.Unlock()
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Max: limit.Max}); err != nil {
+		t.Fatal(err)
+	}
+	restore := func() { _ = unix.Setrlimit(unix.RLIMIT_NOFILE, &limit) }
+	defer restore()
+	ring(slow)
+	prototest.Wait(t, "the slow look", func() bool { return slow.ringing.Load() > 0 })
+	ring(other)
+	prototest.Wait(t, "a doorbell without a descriptor", func() bool { return other.rings.Load() == 0 })
+	restore()
+	ring(other)
+	prototest.Wait(t, "a doorbell afterwards", func() bool { return other.rings.Load() == 0 })
 }
