@@ -79,15 +79,8 @@ func serveCommand() *cli.Command {
 				return err
 			}
 			log.Info("listening", "directory", c.Args().First(), "writable", c.Bool("writable"), "address", s.Addr())
-			serving, cancel := context.WithCancel(ctx)
-			defer cancel()
-			stopNotify, err := notifyReady(ctx)
-			if err != nil {
-				cancel()
-				return errors.Join(err, s.Serve(serving))
-			}
-			defer stopNotify()
-			return s.Serve(serving)
+			defer notifyReady(ctx, log)()
+			return s.Serve(ctx)
 		},
 	}
 }

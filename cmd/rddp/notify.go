@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 
@@ -11,14 +12,16 @@ import (
 
 // notifyReady tells the service manager that clients can connect, if one has started this process
 // and wants to know (sd_notify(3) of systemd), and when ctx ends, that the server ends. The caller
-// calls stop when it has ended.
-func notifyReady(ctx context.Context) (stop func(), err error) {
+// calls stop when it has ended. A manager that cannot be reached is no reason not to serve: the
+// variable may come from a process further up, in whose network or file system this one is not.
+func notifyReady(ctx context.Context, log *slog.Logger) (stop func()) {
 	socket := os.Getenv("NOTIFY_SOCKET")
 	if socket == "" {
-		return func() {}, nil
+		return func() {}
 	}
 	if err := notify(socket, "READY=1"); err != nil {
-		return nil, err
+		log.Warn("the service manager does not know that clients can connect", "socket", socket, "err", err)
+		return func() {}
 	}
 	told := make(chan struct{})
 	cancel := context.AfterFunc(ctx, func() {
@@ -29,7 +32,7 @@ func notifyReady(ctx context.Context) (stop func(), err error) {
 		if !cancel() {
 			<-told
 		}
-	}, nil
+	}
 }
 
 func notify(socket, state string) error {

@@ -108,12 +108,7 @@ func runProxy(ctx context.Context, c *cli.Command) error {
 	if c.IsSet("routes") {
 		defer reloadRoutes(ctx, c, r, cfg, hup)()
 	}
-	stopNotify, err := notifyReady(ctx)
-	if err != nil {
-		cancel()
-		return errors.Join(err, r.Wait(ctx))
-	}
-	defer stopNotify()
+	defer notifyReady(ctx, cfg.Log)()
 	if every := c.Duration("stats"); every > 0 {
 		defer logStats(r, every, cfg.Log)()
 	}
