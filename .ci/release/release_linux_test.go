@@ -142,6 +142,7 @@ func testDeb(t *testing.T, name string) {
 	}
 	dpkg("--install", name)
 	testInstalled(t, root)
+	does(t, ".", "systemctl", "--root="+root, "enable", "rddp-serve", "rddp-proxy")
 	dpkg("--purge", "rddp")
 	leavesNothing(t, root, "/var/lib/dpkg")
 }
