@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -33,7 +34,7 @@ func (r release) make(tree, out, nfpm string, targets []string) ([]string, error
 	if err := r.build(tree, here, runtime.GOOS+"/"+runtime.GOARCH); err != nil {
 		return nil, err
 	}
-	texts, err := readTexts(tree, here)
+	texts, err := r.readTexts(tree, here)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +106,7 @@ type texts struct {
 }
 
 // readTexts takes what the command prints about itself, and what the tree has.
-func readTexts(tree, command string) (t texts, err error) {
+func (r release) readTexts(tree, command string) (t texts, err error) {
 	for _, x := range []struct {
 		to   *[]byte
 		args []string
@@ -117,11 +118,26 @@ func readTexts(tree, command string) (t texts, err error) {
 			return t, fmt.Errorf("rddp %s: %w", strings.Join(x.args, " "), err)
 		}
 	}
-	if t.readme, err = os.ReadFile(filepath.Join(tree, "README.md")); err != nil {
+	readme, err := os.ReadFile(filepath.Join(tree, "README.md"))
+	if err != nil {
 		return t, err
 	}
+	t.readme = r.linked(readme)
 	t.license, err = os.ReadFile(filepath.Join(tree, "LICENSE"))
 	return t, err
+}
+
+// relativeLink is the target of a link of Markdown that is a file of the tree.
+var relativeLink = regexp.MustCompile(`\]\(([^):#][^):]*)\)`)
+
+// linked returns a text of the tree with links that lead to this commit's files on the web: an
+// archive or a package does not have those files.
+func (r release) linked(text []byte) []byte {
+	at := r.commit
+	if at == "" {
+		at = r.version
+	}
+	return relativeLink.ReplaceAll(text, []byte("](https://github.com/rddp/rddp/blob/"+at+"/$1)"))
 }
 
 // linkedModules adds the modules that are linked into a binary.
@@ -156,6 +172,9 @@ func notices(modules map[string]string) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString("rddp contains the following software, under these licenses.\n")
 	for _, name := range slices.Sorted(maps.Keys(modules)) {
+		if modules[name] == "" { // the patterns would find the license of this repository
+			return nil, fmt.Errorf("no license of %s: the go command does not say where its source is", name)
+		}
 		fmt.Fprintf(&b, "\n%s\n%s\n", name, strings.Repeat("=", len(name)))
 		n := 0
 		for _, pattern := range []string{"LICENSE*", "COPYING*", "NOTICE*"} {

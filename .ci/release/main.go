@@ -17,14 +17,15 @@ import (
 	"time"
 )
 
-// targets are the systems of a release. Those with Linux get packages too.
+// targets are what a release is built for, as GOOS/GOARCH. Each gets an archive, and those of Linux
+// get packages too.
 var targets = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64"}
 
 // A release says what is built, and from which commit.
 type release struct {
-	version string // with its v
-	commit  string // "" if the tree has no history
-	time    time.Time
+	version string    // such as v0.1.0
+	commit  string    // "" if the tree has no history
+	time    time.Time // of the files
 }
 
 func main() {

@@ -182,6 +182,16 @@ func testInstalled(t *testing.T, root string) {
 			t.Errorf("NOTICES does not name %s", module)
 		}
 	}
+	readme := string(content(t, filepath.Join(root, "usr/share/doc/rddp/README.md")))
+	links := regexp.MustCompile(`\]\(([^)]*)\)`).FindAllStringSubmatch(readme, -1)
+	if len(links) < 10 {
+		t.Errorf("README.md has %d links", len(links))
+	}
+	for _, link := range links {
+		if !strings.HasPrefix(link[1], "https://") && !strings.HasPrefix(link[1], "#") {
+			t.Errorf("README.md links to %s, which is not installed", link[1])
+		}
+	}
 	units := t.TempDir()
 	for _, service := range []string{"serve", "proxy"} {
 		// systemd-analyze looks for the files that the unit names.
@@ -264,6 +274,27 @@ func TestDescribe(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", "1")
 	if r, err := describe(tree, ""); err != nil || r.time.Unix() != 1 {
 		t.Errorf("with SOURCE_DATE_EPOCH: %+v, %v", r, err)
+	}
+}
+
+func TestLinked(t *testing.T) {
+	const text = "[a](docs/a.md#b), ![b](b.svg), [c](#c) and [d](https://example.com/d.md)"
+	for want, r := range map[string]release{
+		"[a](https://github.com/rddp/rddp/blob/0123/docs/a.md#b), ![b](https://github.com/rddp/rddp/blob/0123/b.svg), " +
+			"[c](#c) and [d](https://example.com/d.md)": {version: "v0.1.0", commit: "0123"},
+		"[a](https://github.com/rddp/rddp/blob/v0.1.0/docs/a.md#b), ![b](https://github.com/rddp/rddp/blob/v0.1.0/b.svg), " +
+			"[c](#c) and [d](https://example.com/d.md)": {version: "v0.1.0"},
+	} {
+		if got := string(r.linked([]byte(text))); got != want {
+			t.Errorf("%+v: %s, want %s", r, got, want)
+		}
+	}
+}
+
+// A module whose source is nowhere does not get the license of this repository.
+func TestNoticesNowhere(t *testing.T) {
+	if text, err := notices(map[string]string{"example.com/m": ""}); err == nil || !strings.Contains(err.Error(), "no license of example.com/m") {
+		t.Errorf("notices: %d bytes, %v", len(text), err)
 	}
 }
 
