@@ -242,9 +242,20 @@ func startIdlePeer(t testing.TB, ctx context.Context, job idleJob) *idlePeer {
 // startSelf runs this test binary with more variables, one of which TestMain knows.
 func startSelf(t testing.TB, ctx context.Context, env ...string) *idlePeer {
 	t.Helper()
+	return startPeer(t, selfCommand(ctx, env...))
+}
+
+// selfCommand is the command of startSelf.
+func selfCommand(ctx context.Context, env ...string) *exec.Cmd {
 	command := append(strings.Fields(os.Getenv(emulatorEnv)), os.Args[0])
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), env...)
+	return cmd
+}
+
+// startPeer runs a command that reads from its standard input, and writes lines.
+func startPeer(t testing.TB, cmd *exec.Cmd) *idlePeer {
+	t.Helper()
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
