@@ -55,6 +55,10 @@ var programPairs = []string{
 	"ib_send_lat -p %d -n 100 -c UC",
 	"env UCX_TLS=ud_v,self ucx_perftest -t tag_lat -s 64 -n 100 -p %d",
 	"env UCX_TLS=rc_v,self ucx_perftest -t tag_lat -s 64 -n 100 -p %d",
+	"env UCX_TLS=ud_v,self ucx_perftest -t tag_bw -s 65536 -n 100 -p %d",
+	"env UCX_TLS=rc_v,self ucx_perftest -t tag_bw -s 65536 -n 100 -p %d",
+	"env UCX_TLS=ud_v,self ucx_perftest -t ucp_get -s 4096 -n 100 -p %d",
+	"env UCX_TLS=rc_v,self ucx_perftest -t ucp_get -s 4096 -n 100 -p %d",
 }
 
 func TestProgramPairs(t *testing.T) {
@@ -106,6 +110,8 @@ var lonePrograms = []struct{ line, want string }{
 	{"udevadm info -n /dev/infiniband/rdma_cm", "E: SUBSYSTEM=misc"},
 	{"udevadm info /sys/class/infiniband_verbs/uverbs0", "E: DEVNAME=/dev/infiniband/uverbs0"},
 	{"ibv_devices", DeviceName},
+	{"prlimit --nofile=64 ibv_devinfo", DeviceName},
+	{"ucx_info -d", "Transport: rc_verbs\n#         Device: " + DeviceName + ":1"},
 }
 
 func TestLonePrograms(t *testing.T) {

@@ -152,7 +152,7 @@ func TestRSocketsKilled(t *testing.T) {
 func TestRSocketsIperf(t *testing.T) {
 	env := "env LD_PRELOAD=" + rsockpeer.Preload(t)
 	for _, face := range []string{supervise, superviseIWARP} {
-		for _, args := range []string{"", "-R"} {
+		for _, args := range []string{"", "-R", "-P 2"} {
 			t.Run(face+" "+args, func(t *testing.T) {
 				t.Parallel()
 				runProgramPair(t, face, env+" iperf3 -s -1 -p %d", env+" iperf3 -c 127.0.0.1 -n 5M -p %d "+args)
