@@ -21,6 +21,7 @@ var order = [...]any{
 	RNICContext{}, // softrnic, Context.mu: the objects of a program's context, held during a command
 	RNICPairs{},   // softrnic, Context.pairsMu: the queue pairs that a doorbell looks at
 	RNICPort{},    // softrnic, port.mu: where the peers of a Protection Domain connect
+	RNICAnswers{}, // softrnic, link.answers: the answers to Reads and atomics, on their way into memory
 	RNICSend{},    // softrnic, queuePair.sendMu: the send queue
 	RNICReceive{}, // softrnic, queuePair.recvMu: what has come, on its way into memory, and the flush of receives
 	RNICPair{},    // softrnic, queuePair.mu: the attributes, the connection, and the work requests that are not complete
@@ -111,6 +112,7 @@ type (
 	RNICContext     struct{}
 	RNICPairs       struct{}
 	RNICPort        struct{}
+	RNICAnswers     struct{}
 	RNICSend        struct{}
 	RNICReceive     struct{}
 	RNICPair        struct{}

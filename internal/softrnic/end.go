@@ -238,6 +238,8 @@ func (l *link) over() {
 
 // settle completes the last work requests of a link that has failed.
 func (l *link) settle(status uverbs.WCStatus) {
+	l.answers.Lock() // an answer may be on its way into the memory of a flight
+	defer l.answers.Unlock()
 	l.q.sendMu.Lock() // the goroutine that holds it may read the memory of a flight
 	defer l.q.sendMu.Unlock()
 	l.q.mu.Lock()
@@ -255,6 +257,8 @@ func (l *link) settle(status uverbs.WCStatus) {
 // leave forgets the last work requests of a link that ends in order. It returns the step that ends
 // the connection.
 func (l *link) leave() []step {
+	l.answers.Lock() // as in settle
+	defer l.answers.Unlock()
 	l.q.mu.Lock()
 	defer l.q.mu.Unlock()
 	defer close(l.settled)

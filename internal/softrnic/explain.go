@@ -77,7 +77,7 @@ func (pd *protectionDomain) explain(key uint32, addr, n uint64, right uverbs.Acc
 	m := pd.regions[key]
 	var there *memoryRegion
 	for _, r := range pd.regions {
-		if m == nil && r.outside(addr, n) == "" {
+		if m == nil && addr >= r.VA && addr-r.VA <= r.Len && n <= r.Len-(addr-r.VA) {
 			there = r
 		}
 	}

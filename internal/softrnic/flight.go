@@ -53,33 +53,60 @@ func (l *link) complete() {
 
 // completed handles one Completion. It reports whether the send queue may go on because of it.
 func (l *link) completed(c *rdmap.Completion) bool {
-	l.q.mu.Lock()
-	defer l.q.mu.Unlock()
-	ch := l.chunks[c.ID]
+	l.answers.Lock()
+	defer l.answers.Unlock()
+	ch, isOver := l.answeredChunk(c.ID)
 	if ch == nil {
 		return false // the failure of a request that had no chunk; the connection has ended
 	}
-	delete(l.chunks, c.ID)
-	if ch.n > chunkLen {
-		l.long -= ch.n
-	}
-	if f := ch.flight; f != nil && l.out.state != outOver {
-		switch c.Status {
-		case rdmap.StatusOK:
-			if err := f.answered(ch, c); err != nil {
-				l.out.breaks(f, localStatus(err), err.Error())
-			}
-			l.out.answers(f)
-			l.retireLocked()
-		case rdmap.StatusRemoteAccess, rdmap.StatusRemoteOperation:
-			l.out.blames(f)
+	if f := ch.flight; f != nil && !isOver {
+		var err error
+		if c.Status == rdmap.StatusOK {
+			err = f.answered(ch, c)
 		}
+		l.q.mu.Lock()
+		l.endsLocked(f, c.Status, err)
+		l.q.mu.Unlock()
 	}
 	if len(ch.b) == chunkLen {
 		ch.flight = nil
 		chunks.Put(ch)
 	}
 	return true
+}
+
+// answeredChunk returns the chunk of a request that has completed, which is not in use any more,
+// and whether the link has ended.
+func (l *link) answeredChunk(id uint64) (ch *chunk, isOver bool) {
+	l.q.mu.Lock()
+	defer l.q.mu.Unlock()
+	if ch = l.chunks[id]; ch != nil {
+		delete(l.chunks, id)
+		if ch.n > chunkLen {
+			l.long -= ch.n
+		}
+	}
+	return ch, l.out.state == outOver
+}
+
+// endsLocked handles the end of a request of a flight. err is the error of copying its answer. The
+// link may have ended meanwhile.
+//
+// +checklocks:l.q.mu
+func (l *link) endsLocked(f *flight, status rdmap.Status, err error) {
+	if l.out.state == outOver {
+		return
+	}
+	switch status {
+	case rdmap.StatusOK:
+		if err != nil {
+			l.out.breaks(f, localStatus(err), err.Error())
+		}
+		l.out.answers(f)
+		l.retireLocked()
+	case rdmap.StatusRemoteAccess, rdmap.StatusRemoteOperation:
+		l.out.blames(f)
+	}
 }
 
 // answered copies the answer to a Read or atomic to the program.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/conn"
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
@@ -33,6 +34,10 @@ type link struct {
 	// settled is closed when the work requests of a link that has ended have completed or are
 	// forgotten.
 	settled chan struct{}
+
+	// answers is held while an answer to a Read or an atomic is copied into the program's memory,
+	// which may wait for a page. So q.mu is not.
+	answers locks.Mutex[locks.RNICAnswers]
 
 	// The mu of q guards what follows.
 	out outgoing // +checklocks:q.mu

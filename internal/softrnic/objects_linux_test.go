@@ -4,6 +4,8 @@ package softrnic
 
 import (
 	"errors"
+	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/rddp/rddp/internal/rdmaabi/nldev"
@@ -137,4 +139,66 @@ func TestShownObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	want("without queue pair and memory", map[string]int{"context": 1, "pd": 1, "users of pd": 1, "cq": 1, "srq": 1})
+}
+
+// TestAnswerToSlowMemory: while the answer to a Read waits for a page of the program, the queue
+// pair is shown, and a connection manager may look for it, because that keeps all programs waiting.
+// The Read completes only when its bytes are there, although the queue pair turns to ERR meanwhile.
+func TestAnswerToSlowMemory(t *testing.T) {
+	a, b, qa, _ := pair(t)
+	m, err := self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow := slowMemory{m, make(chan func(), 1)}
+	a.memory = slow
+	mr, err := a.Register(a.pd, pages(t, 4096), guest.All)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.ctx.mu.Lock()
+	pair := a.ctx.qps[qa.Handle]
+	a.ctx.mu.Unlock()
+	reached, resume, shown, over := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	slow.write <- func() {
+		close(reached)
+		<-resume
+	}
+	release := sync.OnceFunc(func() { close(resume) })
+	defer release()
+	post := qa.Post(guest.WR{ID: 2, Op: guest.OpRead, Flags: guest.Signaled, Remote: b.mr.Addr, Key: b.mr.Key, List: []guest.SGE{mr.Part(0, 8)}})
+	<-reached
+	go func() {
+		defer close(shown)
+		a.ctx.Objects(77)
+		a.dev.Pair(qa.Num)
+	}()
+	prototest.Wait(t, "the objects and the queue pair", func() bool {
+		select {
+		case <-shown:
+			return true
+		default:
+			return false
+		}
+	})
+	pair.mu.Lock()
+	l := pair.link
+	pair.mu.Unlock()
+	go func() { over <- qa.Modify(guest.Err, a.gid, 0, nil) }()
+	prototest.Wait(t, "ERR", func() bool {
+		pair.mu.Lock()
+		defer pair.mu.Unlock()
+		return l.out.state == outOver // +checklocksignore: pair is the link's queue pair
+	})
+	for range 10_000 {
+		runtime.Gosched()
+	}
+	if len(over) > 0 {
+		t.Error("ERR before the answer was in the program's memory")
+	}
+	release()
+	if err := errors.Join(post, <-over); err != nil {
+		t.Error(err)
+	}
+	a.want("the Read", 2, uverbs.FlushErr)
 }

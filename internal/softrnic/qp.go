@@ -145,7 +145,7 @@ func (c *commands) CreateQP(a uverbs.QP) (made uverbs.CreatedQP, err error) {
 		c.dev.log.Warn("no queue pair, because peers could not connect to it", "err", err)
 		c.giveBackLocked(q.sqAt)
 		c.giveBackLocked(q.rqAt)
-		return made, uverbs.Refuse(syscall.ENOMEM, "peers could not connect to it: %v", err)
+		return made, syscall.ENOMEM
 	}
 	c.enlistLocked(q)
 	return uverbs.CreatedQP{Handle: q.handle, Num: q.num, Caps: q.caps, SQ: q.sqAt, RQ: q.rqAt}, nil
