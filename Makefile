@@ -252,16 +252,22 @@ commands: bin/tier
 	@./.ci/install bash zsh fish tmux iproute2 util-linux
 	$(TIER) test -retries=2 -- -count=1 -tags=commands -timeout=5m -run='Completion|Terminal|Namespaces|Scan' ./cmd/rddp
 
-release: bin/nfpm
-	@$(GO) run ./.ci/release -version='$(VERSION)'
+release: bin/nfpm bin/cyclonedx-gomod bin/image
+	@$(GO) run ./.ci/release -version='$(VERSION)' -key='$(KEY)'
 
 # Two builds of one tree are equal, and what the packages install is all there, works, and goes again.
-packages: bin/nfpm
-	@./.ci/install dpkg rpm man-db systemd git
+packages: bin/nfpm bin/cyclonedx-gomod bin/image
+	@./.ci/install dpkg rpm man-db systemd git openssh-client
 	$(GO) test -count=1 -timeout=10m ./.ci/release
 
 bin/nfpm:
 	GOWORK=off $(GO) build -C .ci/tools -o '$(CURDIR)/bin/nfpm' github.com/goreleaser/nfpm/v2/cmd/nfpm
+
+bin/cyclonedx-gomod:
+	GOWORK=off $(GO) build -C .ci/tools -o '$(CURDIR)/bin/cyclonedx-gomod' github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod
+
+bin/image: .ci/tools/image/main.go
+	GOWORK=off $(GO) build -C .ci/tools -o '$(CURDIR)/bin/image' ./image
 
 bench:
 	$(GO) test -run='^$$' -bench='^BenchmarkNextToTCP$$' -benchtime=$(BENCHTIME) -timeout=20m ./extsock

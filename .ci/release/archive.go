@@ -4,7 +4,6 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,8 +19,7 @@ type entry struct {
 
 // archive writes the archive for a target: all in one folder, which has the archive's name.
 func (r release) archive(out, target string, binary []byte, t texts) error {
-	system, machine, _ := strings.Cut(target, "/")
-	folder := fmt.Sprintf("rddp_%s_%s_%s", strings.TrimPrefix(r.version, "v"), system, machine)
+	folder := r.name(target)
 	entries := []entry{
 		{"LICENSE", 0o644, t.license},
 		{"NOTICES", 0o644, t.notices},
@@ -33,7 +31,7 @@ func (r release) archive(out, target string, binary []byte, t texts) error {
 		{"rddp", 0o755, binary},
 	}
 	write, suffix := r.tarGzip, ".tar.gz"
-	if system == "windows" {
+	if strings.HasPrefix(target, "windows/") {
 		entries[len(entries)-1].name = "rddp.exe"
 		write, suffix = r.zip, ".zip"
 	}

@@ -6,9 +6,11 @@ import (
 	"crypto/sha256"
 	"debug/buildinfo"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -18,7 +20,7 @@ import (
 )
 
 // make builds the release from a tree into a folder, and returns the names of its files.
-func (r release) make(tree, out, nfpm string, targets []string) ([]string, error) {
+func (r release) make(tree, out, tools string, targets []string) ([]string, error) {
 	if err := os.RemoveAll(out); err != nil {
 		return nil, err
 	}
@@ -60,11 +62,17 @@ func (r release) make(tree, out, nfpm string, targets []string) ([]string, error
 		if err := r.archive(out, target, binaries[target], texts); err != nil {
 			return nil, err
 		}
+		if err := r.bill(out, filepath.Join(tools, "cyclonedx-gomod"), target, binaries[target]); err != nil {
+			return nil, err
+		}
 		if system, machine, _ := strings.Cut(target, "/"); system == "linux" {
-			if err := r.packages(tree, out, nfpm, machine, binaries[target], texts); err != nil {
+			if err := r.packages(tree, out, filepath.Join(tools, "nfpm"), machine, binaries[target], texts); err != nil {
 				return nil, err
 			}
 		}
+	}
+	if err := r.image(out, filepath.Join(tools, "image"), binaries, texts); err != nil {
+		return nil, err
 	}
 	return checksums(out)
 }
@@ -245,6 +253,84 @@ func (r release) packages(tree, out, nfpm, machine string, binary []byte, t text
 	return nil
 }
 
+// bill writes the software bill of materials of a target's binary, as CycloneDX.
+func (r release) bill(out, tool, target string, binary []byte) error {
+	folder, err := os.MkdirTemp("", "release-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	name := filepath.Join(folder, "rddp")
+	if err := os.WriteFile(name, binary, 0o755); err != nil {
+		return err
+	}
+	return command(tool, "bin", "-json", "-std", "-noserial", "-notimestamp", "-version="+r.version,
+		"-output="+filepath.Join(out, r.name(target)+".cdx.json"), name)
+}
+
+// image writes the container image, for the Linux machines among the binaries.
+func (r release) image(out, tool string, binaries map[string][]byte, t texts) error {
+	folder, err := os.MkdirTemp("", "release-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	args := []string{"-time=" + strconv.FormatInt(r.time.Unix(), 10), "-version=" + r.version, "-commit=" + r.commit,
+		"-out=" + filepath.Join(out, "rddp_"+strings.TrimPrefix(r.version, "v")+"_oci.tar")}
+	for _, target := range slices.Sorted(maps.Keys(binaries)) {
+		if !strings.HasPrefix(target, "linux/") {
+			continue
+		}
+		root := filepath.Join(folder, path.Base(target))
+		for name, content := range map[string][]byte{
+			"usr/bin/rddp": binaries[target], "usr/share/doc/rddp/LICENSE": t.license, "usr/share/doc/rddp/NOTICES": t.notices,
+		} {
+			mode := fs.FileMode(0o644)
+			if name == "usr/bin/rddp" {
+				mode = 0o755
+			}
+			name = filepath.Join(root, name)
+			if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+				return err
+			}
+			if err := os.WriteFile(name, content, mode); err != nil {
+				return err
+			}
+		}
+		if err := os.Mkdir(filepath.Join(root, "tmp"), 0o755); err != nil {
+			return err
+		}
+		if err := os.Chmod(filepath.Join(root, "tmp"), 0o777|fs.ModeSticky); err != nil { // rddp run has a folder there
+			return err
+		}
+		args = append(args, target+"="+root)
+	}
+	return command(tool, args...)
+}
+
+// sumsFile has the checksums of the other files.
+const sumsFile = "SHA256SUMS"
+
+// sign signs a file; NAME.sig has the signature. ssh-keygen also checks it.
+func sign(name, key string) error {
+	if err := os.RemoveAll(name + ".sig"); err != nil {
+		return err
+	}
+	return command("ssh-keygen", "-q", "-Y", "sign", "-n", "file", "-f", key, name)
+}
+
+func command(name string, args ...string) error {
+	if text, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", filepath.Base(name), err, text)
+	}
+	return nil
+}
+
+// name returns the name of a target's files, without what comes after the dot.
+func (r release) name(target string) string {
+	return "rddp_" + strings.TrimPrefix(r.version, "v") + "_" + strings.ReplaceAll(target, "/", "_")
+}
+
 // compressed returns what gzip -9n would write.
 func compressed(p []byte) []byte {
 	var b bytes.Buffer
@@ -261,7 +347,7 @@ func compressed(p []byte) []byte {
 	return b.Bytes()
 }
 
-// checksums writes SHA256SUMS, and returns the names of all files.
+// checksums writes sumsFile, and returns the names of all files.
 func checksums(out string) ([]string, error) {
 	entries, err := os.ReadDir(out)
 	if err != nil {
@@ -277,5 +363,5 @@ func checksums(out string) ([]string, error) {
 		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(content), e.Name())
 		names = append(names, e.Name())
 	}
-	return append(names, "SHA256SUMS"), os.WriteFile(filepath.Join(out, "SHA256SUMS"), []byte(sums.String()), 0o644)
+	return append(names, sumsFile), os.WriteFile(filepath.Join(out, sumsFile), []byte(sums.String()), 0o644)
 }

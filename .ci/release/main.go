@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -31,22 +32,29 @@ type release struct {
 func main() {
 	version := flag.String("version", "", "the version, such as v0.1.0 (default: the tag of HEAD)")
 	out := flag.String("out", "dist", "the folder for the files; what it had is removed")
-	nfpm := flag.String("nfpm", "bin/nfpm", "the program that makes the packages")
+	tools := flag.String("tools", "bin", "the folder of nfpm, cyclonedx-gomod and image, which make builds")
+	key := flag.String("key", "", "the private key that signs the checksums, as ssh-keygen makes it (default: no signature)")
 	flag.Parse()
-	if err := run(*version, *out, *nfpm); err != nil {
+	if err := run(*version, *out, *tools, *key); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
 }
 
-func run(version, out, nfpm string) error {
+func run(version, out, tools, key string) error {
 	r, err := describe(".", version)
 	if err != nil {
 		return err
 	}
-	names, err := r.make(".", out, nfpm, targets)
+	names, err := r.make(".", out, tools, targets)
 	if err != nil {
 		return err
+	}
+	if key != "" {
+		if err := sign(filepath.Join(out, sumsFile), key); err != nil {
+			return err
+		}
+		names = append(names, sumsFile+".sig")
 	}
 	fmt.Printf("%s of commit %s:\n", r.version, r.commit)
 	for _, name := range names {

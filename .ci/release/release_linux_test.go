@@ -4,7 +4,10 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -44,17 +47,19 @@ func TestRelease(t *testing.T) {
 	t.Run("archive", func(t *testing.T) {
 		testArchive(t, filepath.Join(out, "rddp_0.1.0_linux_"+runtime.GOARCH+".tar.gz"))
 	})
+	t.Run("bill", func(t *testing.T) { testBill(t, filepath.Join(out, "rddp_0.1.0_linux_"+runtime.GOARCH+".cdx.json")) })
+	t.Run("image", func(t *testing.T) { testImage(t, filepath.Join(out, "rddp_0.1.0_oci.tar")) })
 	t.Run("deb", func(t *testing.T) { testDeb(t, deb) })
 	t.Run("rpm", func(t *testing.T) { testRPM(t, rpm) })
 }
 
 func (r release) makes(t *testing.T, tree, out string) []string {
 	t.Helper()
-	names, err := r.make(tree, out, "../../bin/nfpm", []string{"linux/" + runtime.GOARCH})
+	names, err := r.make(tree, out, "../../bin", []string{"linux/" + runtime.GOARCH})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(names) != 4 {
+	if len(names) != 6 {
 		t.Fatalf("a release for one system is %q", names)
 	}
 	return names
@@ -82,6 +87,127 @@ func testArchive(t *testing.T, name string) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%s has\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// testBill looks for what is linked in the bill of materials.
+func testBill(t *testing.T, name string) {
+	type component struct{ Name, Version string }
+	var bill struct {
+		BOMFormat  string
+		Metadata   struct{ Component component }
+		Components []component
+	}
+	if err := json.Unmarshal(content(t, name), &bill); err != nil {
+		t.Fatal(err)
+	}
+	if want := (component{"github.com/rddp/rddp", "v0.1.0"}); bill.BOMFormat != "CycloneDX" || bill.Metadata.Component != want {
+		t.Errorf("%s is a bill in %q of %+v", name, bill.BOMFormat, bill.Metadata.Component)
+	}
+	for _, want := range []string{"github.com/klauspost/crc32", "github.com/urfave/cli/v3", "golang.org/x/sys", "std"} {
+		if !slices.ContainsFunc(bill.Components, func(c component) bool { return c.Name == want && c.Version != "" }) {
+			t.Errorf("%s does not name %s: %+v", name, want, bill.Components)
+		}
+	}
+}
+
+// testImage reads an image as a container engine does, and runs it in a folder of its own.
+func testImage(t *testing.T, name string) {
+	layout := t.TempDir()
+	does(t, layout, "tar", "-xf", name)
+	type descriptor struct {
+		Digest      string
+		Annotations map[string]string
+		Platform    struct{ OS, Architecture string }
+	}
+	read := func(d descriptor, to any) {
+		t.Helper()
+		algorithm, sum, _ := strings.Cut(d.Digest, ":")
+		blob := content(t, filepath.Join(layout, "blobs", algorithm, sum))
+		if got := fmt.Sprintf("%x", sha256.Sum256(blob)); got != sum {
+			t.Fatalf("the blob %s has the checksum %s", sum, got)
+		}
+		if err := json.Unmarshal(blob, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var top, index struct{ Manifests []descriptor }
+	if err := json.Unmarshal(content(t, filepath.Join(layout, "index.json")), &top); err != nil {
+		t.Fatal(err)
+	}
+	if len(top.Manifests) != 1 || top.Manifests[0].Annotations["org.opencontainers.image.ref.name"] != "rddp:0.1.0" {
+		t.Fatalf("index.json has %+v", top)
+	}
+	read(top.Manifests[0], &index)
+	if len(index.Manifests) != 1 || index.Manifests[0].Platform.OS != "linux" || index.Manifests[0].Platform.Architecture != runtime.GOARCH {
+		t.Fatalf("the index has %+v", index)
+	}
+	var manifest struct {
+		Config descriptor
+		Layers []descriptor
+	}
+	read(index.Manifests[0], &manifest)
+	var config struct {
+		OS, Architecture string
+		Config           struct {
+			User       string
+			Entrypoint []string
+		}
+	}
+	read(manifest.Config, &config)
+	if config.Architecture != runtime.GOARCH || config.Config.User != "65532:65532" || len(config.Config.Entrypoint) != 1 || len(manifest.Layers) != 1 {
+		t.Fatalf("the image is %+v, and has %d layers", config, len(manifest.Layers))
+	}
+	root := t.TempDir()
+	for _, folder := range []string{filepath.Dir(root), root} { // its user comes from outside
+		if err := os.Chmod(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	does(t, root, "tar", "-xzf", filepath.Join(layout, "blobs", strings.Replace(manifest.Layers[0].Digest, ":", "/", 1)))
+	if err := os.Mkdir(filepath.Join(root, "proc"), 0o755); err != nil { // as container engines do
+		t.Fatal(err)
+	}
+	for _, args := range []struct{ command, want string }{{"version", "rddp v0.1.0\n"}, {"demo --size 1m --rounds 1 --capture /tmp/c", "SHA-256 equal at the server"}} {
+		out := does(t, "/", "unshare", "--mount", "sh", "-c", `mount -t proc proc "$0/proc" && exec env -u TMPDIR chroot --userspec="$1" "$0" "$2" $3`,
+			root, config.Config.User, config.Config.Entrypoint[0], args.command)
+		if !strings.Contains(out, args.want) {
+			t.Errorf("rddp %s in the image prints\n%s", args.command, out)
+		}
+	}
+}
+
+// TestSign: ssh-keygen takes the signature of what was signed, and no other.
+func TestSign(t *testing.T) {
+	folder := t.TempDir()
+	key, name := filepath.Join(folder, "key"), filepath.Join(folder, "file")
+	does(t, folder, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", key)
+	if err := os.WriteFile(name, []byte("signed"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	signers := filepath.Join(folder, "signers")
+	if err := os.WriteFile(signers, append([]byte("rddp "), content(t, key+".pub")...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := sign(name, key); err != nil {
+		t.Fatal(err)
+	}
+	verify := func(text string) error {
+		cmd := exec.Command("ssh-keygen", "-Y", "verify", "-n", "file", "-f", signers, "-I", "rddp", "-s", name+".sig")
+		cmd.Stdin = strings.NewReader(text)
+		return cmd.Run()
+	}
+	if err := verify("signed"); err != nil {
+		t.Error(err)
+	}
+	if verify("another") == nil {
+		t.Error("the signature is one of another file, too")
+	}
+	if err := sign(name, key); err != nil { // the old one goes
+		t.Error(err)
+	}
+	if err := sign(name, filepath.Join(folder, "none")); err == nil {
+		t.Error("signed without a key")
 	}
 }
 
