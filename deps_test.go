@@ -95,7 +95,8 @@ var mayImport = map[string][]string{
 	"internal/conn/bytestream":          {"rdmap", "internal/conn/bufpool"},
 
 	// The RNIC of rddp run. It knows neither how commands come nor whose memory it is.
-	"internal/softrnic":       {"internal/panics", "internal/accept", "internal/retry", "ddp", "internal/conn", "internal/conn/counters", "rdmap", "toe", "internal/softrnic/fault", "internal/softrnic/shm", "internal/softrnic/user", "mpa", "internal/rdmaabi/nldev", "internal/rdmaabi/ring", "internal/rdmaabi/uverbs"},
+	"internal/softrnic":       {"internal/panics", "internal/accept", "internal/retry", "ddp", "internal/conn", "internal/conn/counters", "rdmap", "toe", "internal/softrnic/check", "internal/softrnic/fault", "internal/softrnic/shm", "internal/softrnic/user", "mpa", "internal/rdmaabi/nldev", "internal/rdmaabi/ring", "internal/rdmaabi/uverbs"},
+	"internal/softrnic/check": {},
 	"internal/softrnic/fault": {"toe", "toe/badlink", "toe/kernel", "toe/netconn", "internal/rdmaabi/uverbs"},
 	"internal/softrnic/shm":   {"internal/retry", "toe", "toe/kernel", "internal/softrnic/user"},
 	"internal/softrnic/user":  {},
@@ -172,7 +173,7 @@ var mayImport = map[string][]string{
 
 	"cmd/rddp": {
 		"mpa", "rdmap", "extsock", "internal/dissect", "conformance/spec", "conformance/specpeer",
-		"cmd/rddp/internal/errtext", "cmd/rddp/internal/demo", "cmd/rddp/internal/filecopy", "cmd/rddp/internal/cliparse", "cmd/rddp/internal/monitor", "cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "cmd/rddp/internal/proxy", "cmd/rddp/internal/run", "internal/softrnic/fault", "cmd/rddp/internal/run/rules",
+		"cmd/rddp/internal/errtext", "cmd/rddp/internal/demo", "cmd/rddp/internal/filecopy", "cmd/rddp/internal/cliparse", "cmd/rddp/internal/monitor", "cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "cmd/rddp/internal/proxy", "cmd/rddp/internal/run", "internal/softrnic/check", "internal/softrnic/fault", "cmd/rddp/internal/run/rules",
 		"cmd/rddp/internal/tlsfiles", "internal/tlshandshake",
 	},
 	"cmd/rddp/internal/errtext":  {"extsock", "internal/tlshandshake", "mpa", "rdmap"},
@@ -189,12 +190,12 @@ var mayImport = map[string][]string{
 
 	// rddp run: only run knows all others.
 	"cmd/rddp/internal/run": {
-		"cmd/rddp/internal/run/cm", "internal/softrnic", "internal/softrnic/fault", "internal/process",
+		"cmd/rddp/internal/run/cm", "internal/softrnic", "internal/softrnic/check", "internal/softrnic/fault", "internal/process",
 		"cmd/rddp/internal/run/rules", "cmd/rddp/internal/run/seccomp", "internal/softrnic/user", "internal/rdmaabi/nldev", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs",
 		"internal/accept", "internal/admission", "internal/panics", "internal/tlshandshake",
 		"cmd/rddp/internal/proxy", "extsock", "mpa",
 	},
-	"cmd/rddp/internal/run/cm":      {"internal/conn", "internal/conn/startup", "mpa", "internal/accept", "internal/retry", "internal/softrnic", "internal/rdmaabi/nldev", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs"},
+	"cmd/rddp/internal/run/cm":      {"internal/conn", "internal/conn/startup", "mpa", "internal/accept", "internal/retry", "internal/softrnic", "internal/softrnic/check", "internal/rdmaabi/nldev", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs"},
 	"internal/testkit/guest":        {},
 	"cmd/rddp/internal/run/rules":   {},
 	"cmd/rddp/internal/run/seccomp": {},

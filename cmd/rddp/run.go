@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"os"
 	"slices"
 	"sync/atomic"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/monitor"
 	supervise "github.com/rddp/rddp/cmd/rddp/internal/run"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/rules"
+	"github.com/rddp/rddp/internal/softrnic/check"
 	"github.com/rddp/rddp/internal/softrnic/fault"
 )
 
@@ -52,6 +54,9 @@ func runCommand() *cli.Command {
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringSliceFlag{Name: "address", Aliases: []string{"a"}, Usage: "the device has `ADDRESS` as a GID; may be repeated (default: the host's addresses)"},
 			&cli.StringSliceFlag{Name: "fault", Usage: "make a fault on purpose, such as `loss=1%` or send=RETRY_EXC_ERR@3; docs/run.md has all; may be repeated"},
+			&cli.BoolFlag{Name: "check", Usage: "report what the program does wrong although it works; docs/check.md has all that it finds"},
+			&cli.StringSliceFlag{Name: "suppress", TakesFile: true, Usage: "with --check: do not report what `FILE` names; may be repeated"},
+			&cli.IntFlag{Name: "check-status", Value: defaultCheckStatus, Usage: "with --check: the exit `STATUS` if there are findings and the program's own status is 0"},
 			&cli.BoolFlag{Name: "iwarp", Usage: "the device is an RNIC: rdma_cm speaks plain iWARP"},
 			&cli.StringSliceFlag{Name: "tcp", Usage: "connections to `RULE`, which is [ADDRESS[/BITS]]:PORT[-PORT], go over DDP if the peer speaks it; may be repeated"},
 			&cli.StringSliceFlag{Name: "tcp-listen", Usage: "listeners at `RULE`, as of --tcp, serve DDP beside plain TCP; may be repeated"},
@@ -92,6 +97,9 @@ func runProgram(ctx context.Context, c *cli.Command) error {
 	if err := tcpOf(c, &cfg); err != nil {
 		return err
 	}
+	if err := checkOf(c, &cfg); err != nil {
+		return err
+	}
 	level := slog.LevelWarn // warnings about failures and untouched connections are always logged
 	switch {
 	case c.Bool("debug"):
@@ -111,6 +119,35 @@ func runProgram(ctx context.Context, c *cli.Command) error {
 		return programStatus(status)
 	}
 	return err
+}
+
+// defaultCheckStatus is the exit status of a program that ends well and has findings. Sanitizers
+// have others, and so do shells.
+const defaultCheckStatus = 88
+
+// checkOf sets the fields of cfg about --check.
+func checkOf(c *cli.Command, cfg *supervise.Config) error {
+	cfg.Check, cfg.CheckStatus = c.Bool("check"), c.Int("check-status")
+	for _, name := range []string{"suppress", "check-status"} {
+		if !cfg.Check && c.IsSet(name) {
+			return usage("--%s needs --check", name)
+		}
+	}
+	if cfg.CheckStatus < 0 || cfg.CheckStatus > 255 {
+		return usage("--check-status %d: must be from 0 to 255", cfg.CheckStatus)
+	}
+	for _, name := range c.StringSlice("suppress") {
+		file, err := os.ReadFile(name)
+		if err != nil {
+			return usage("--suppress: %v", err)
+		}
+		all, err := check.ParseSuppressions(file)
+		if err != nil {
+			return usage("--suppress: %s: %v", name, err)
+		}
+		cfg.Suppress = append(cfg.Suppress, all...)
+	}
+	return nil
 }
 
 // tcpOf sets the fields of cfg about TCP connections.

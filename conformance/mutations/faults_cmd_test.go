@@ -195,7 +195,7 @@ var cmdFaults = []Fault{
 		Old: "c.cfg.Counts.Received.Octets.Add(uint64(n))", New: "c.cfg.Counts.Sent.Octets.Add(uint64(n))",
 		Package: "cmd/rddp/internal/filecopy", Tests: "^TestCounts$"},
 	{Name: "a send with MSG_FASTOPEN leaves as it is", File: "cmd/rddp/internal/run/seccomp/filter_linux.go",
-		Old: "if tcp&Made == 0 {\n			a.add", New: "if tcp&Made >= 0 {\n			a.add",
+		Old: "if of&Made == 0 {\n			a.add", New: "if of&Made >= 0 {\n			a.add",
 		Package: "cmd/rddp/internal/run", Tests: "^TestTCPFastOpen$"},
 	{Name: "the flags of sendmsg taken from where sendto has them", File: "cmd/rddp/internal/run/seccomp/filter_linux.go",
 		Old: "fastOpen(2)", New: "fastOpen(3)",

@@ -64,7 +64,7 @@ var runDeviceFaults = []Fault{
 		Old: "stepButLast, []step{stepLast}", New: "stepFlush, []step{stepLast}",
 		Package: "internal/softrnic", Tests: "^TestReceivesOfEndedConnection$"},
 	{Name: "memory that is not there registered", File: "internal/softrnic/memory.go",
-		Old: "case m.Access&uverbs.OnDemand == 0:", New: "case m.Access&uverbs.OnDemand == 0 && m.Len == 0:",
+		Old: "case !m.isOnDemand():", New: "case !m.isOnDemand() && m.Len == 0:",
 		Package: "internal/softrnic", Tests: "^TestOnDemand$"},
 	{Name: "memory that begins again at address 0", File: "internal/softrnic/memory.go",
 		Old: " || m.Start > math.MaxInt64-min(m.Len, math.MaxInt64)", New: "",

@@ -77,6 +77,8 @@ type Context struct {
 type channel struct {
 	Channel
 	users int // CQs, and one more until the device finds that the program has closed it
+	fd    uint32
+	left  bool // it was open when the program ended, or closed the device
 }
 
 // leave notes that a user has gone. The last one closes the channel. c may be nil.
@@ -185,6 +187,12 @@ func (c *Context) HasFewPairs() bool {
 	return len(c.pairs) <= few
 }
 
+// DoorbellNow is Doorbell that returns once the device has looked.
+func (c *Context) DoorbellNow() {
+	defer c.recovers()
+	c.look()
+}
+
 // look looks at every send queue. Unlike Doorbell, it waits for goroutines that are looking at one:
 // the work requests that they have taken may not be complete yet.
 func (c *Context) look() {
@@ -197,15 +205,20 @@ func (c *Context) look() {
 
 // Close destroys all objects of the context. Peers notice that as they would with a NIC.
 func (c *Context) Close() {
-	c.dev.mu.Lock()
-	delete(c.dev.contexts, c)
-	c.dev.mu.Unlock()
+	c.destroy()
+	c.dev.forget(c) // last, so that Device.Close waits for what destroy reports
+}
+
+func (c *Context) destroy() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return
 	}
 	c.closed = true
+	if k := c.dev.check; k != nil {
+		c.checkLeftLocked(k)
+	}
 	c.shown.clear()
 	for _, q := range c.qps {
 		c.destroyQPLocked(q)
@@ -366,7 +379,7 @@ func (c *commands) CreateCompChannel() (fd uint32, err error) {
 			x.leave()
 		}
 	}
-	c.channels[ch] = &channel{ch, 1}
+	c.channels[ch] = &channel{Channel: ch, users: 1, fd: fd}
 	return fd, nil
 }
 

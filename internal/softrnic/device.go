@@ -14,6 +14,7 @@ import (
 	"github.com/rddp/rddp/internal/conn"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/softrnic/check"
 	"github.com/rddp/rddp/internal/softrnic/fault"
 	"github.com/rddp/rddp/internal/softrnic/user"
 )
@@ -33,6 +34,8 @@ type Config struct {
 	// NoAtomics says that the device reports that it has no atomics. Queue pairs that are connected
 	// by rdma_cm in plain iWARP cannot carry them.
 	NoAtomics bool
+	// Check, if not nil, gets the mistakes of the programs.
+	Check *check.Reporter
 }
 
 // A Device is an RDMA device. Programs open it: see Open.
@@ -40,8 +43,9 @@ type Device struct {
 	addresses   []netip.Addr
 	log         *slog.Logger
 	faults      *fault.Injector
-	onlyTCP     bool // even to peers on this host
-	noAtomics   bool // see Config
+	check       *check.Reporter // nil if the programs are not checked
+	onlyTCP     bool            // even to peers on this host
+	noAtomics   bool            // see Config
 	rnrTick     time.Duration
 	missMost    time.Duration
 	managerTime time.Duration
@@ -86,7 +90,7 @@ func New(c Config) (*Device, error) {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	d := &Device{
-		addresses: c.Addresses, log: c.Log, faults: c.Faults, onlyTCP: c.OnlyTCP, noAtomics: c.NoAtomics,
+		addresses: c.Addresses, log: c.Log, faults: c.Faults, check: c.Check, onlyTCP: c.OnlyTCP, noAtomics: c.NoAtomics,
 		rnrTick: rnrTick, missMost: missMost, managerTime: managerTime, userOf: userOf,
 		pairs: make(map[uint32]*queuePair), refusals: make(refusedPeers), contexts: make(map[*Context]struct{}),
 	}
@@ -133,6 +137,13 @@ func (d *Device) Close() {
 	case <-time.After(Linger):
 	}
 	d.cancel()
+}
+
+// forget is the event that a context is closed.
+func (d *Device) forget(c *Context) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.contexts, c)
 }
 
 // begin counts n goroutines that Close must wait for. It returns false if the device is closed.

@@ -245,8 +245,8 @@ func (h *half) tells(n uint32) bool {
 	})
 }
 
-// check returns an error if something that must hold after each event does not.
-func check(ends [2]*testEnd) error {
+// checkEnds returns an error if something that must hold after each event does not.
+func checkEnds(ends [2]*testEnd) error {
 	for _, e := range ends {
 		h := e.last
 		peer := h.peer
@@ -298,7 +298,7 @@ func finish(ends [2]*testEnd) error {
 						return fmt.Errorf("%s: %s, again and again", e.name, x.name)
 					}
 					happened = true
-					if err := check(ends); err != nil {
+					if err := checkEnds(ends); err != nil {
 						return fmt.Errorf("at the end: %s: %w", x.name, err)
 					}
 				}
@@ -351,7 +351,7 @@ func play(k linkKind, schedule []happening) (happened []happening, ends [2]*test
 		if x.apply(ends) {
 			happened = append(happened, x)
 		}
-		if err := check(ends); err != nil {
+		if err := checkEnds(ends); err != nil {
 			return happened, ends, fmt.Errorf("%v: %w", x, err)
 		}
 	}

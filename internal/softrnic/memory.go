@@ -140,11 +140,14 @@ func (m *memoryRegion) register() error {
 	return nil
 }
 
+// isOnDemand reports whether the memory need not be there.
+func (m *memoryRegion) isOnDemand() bool { return m.Access&uverbs.OnDemand != 0 }
+
 // checkMemory returns an error for memory that cannot be registered. Memory that is registered on
 // demand need not exist yet.
 func (m *memoryRegion) checkMemory() error {
 	switch {
-	case m.Access&uverbs.OnDemand == 0:
+	case !m.isOnDemand():
 		if m.Len == 0 {
 			return uverbs.Refuse(syscall.EFAULT, "the length is 0")
 		}
@@ -348,6 +351,9 @@ func (c *commands) DeregMR(handle uint32) error {
 		return uverbs.Refuse(syscall.EINVAL, "a memory window is bound to the MR with lkey %#x", m.key())
 	}
 	c.shown.remove(handle)
+	if k := c.dev.check; k != nil {
+		m.checkMapped(k)
+	}
 	m.deregister()
 	m.pd.users.Add(-1)
 	delete(c.mrs, handle)

@@ -164,6 +164,7 @@ func (f *channelFile) notify(pending bool) {
 func (s *supervisor) write(c *seccomp.Call) {
 	f := s.channels.find(c.Thread, int(int32(c.Args[0])))
 	if f == nil {
+		s.ringNow(c)
 		s.program.Continue(c) // a file of something else
 		return
 	}

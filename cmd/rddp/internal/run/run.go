@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/rules"
+	"github.com/rddp/rddp/internal/softrnic/check"
 	"github.com/rddp/rddp/internal/softrnic/fault"
 )
 
@@ -49,6 +50,11 @@ type Config struct {
 	TCPCounts *TCPCounts
 	// Faults are the failures to inject.
 	Faults fault.Plan
+	// Check makes Run report the program's mistakes to Log. Suppress names those that it does not
+	// report. If there are others, and the program's own status is 0, the status is CheckStatus.
+	Check       bool
+	Suppress    []check.Suppression
+	CheckStatus int
 
 	sniffFor time.Duration // how long a peer has to begin; zero means the default, and only tests set it
 }

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -36,6 +37,9 @@ const (
 	supervise = "supervise" // as the name of the process
 	perform   = "perform"
 
+	superviseCheck = "supervise-check"
+	findingsStatus = 88 // of a program that is checked and has findings
+
 	// environment variables
 	endsStage     = "RDDP_TEST_ENDS_STAGE" // has a signal end the stage
 	addressOfTest = "RDDP_TEST_ADDRESS"    // the device's address, if it is not 127.0.0.1
@@ -54,7 +58,7 @@ func TestMain(m *testing.M) {
 			status = 125
 		}
 		os.Exit(status)
-	case supervise, superviseIWARP:
+	case supervise, superviseIWARP, superviseCheck:
 		faults, err := fault.Parse(strings.Fields(os.Getenv(faultOfTest)))
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -62,6 +66,7 @@ func TestMain(m *testing.M) {
 		}
 		status, err := Run(context.Background(), Config{
 			Args: os.Args[1:], Addresses: []netip.Addr{netip.MustParseAddr(cmp.Or(os.Getenv(addressOfTest), "127.0.0.1"))}, IWARP: os.Args[0] == superviseIWARP, Faults: faults,
+			Check: os.Args[0] == superviseCheck, CheckStatus: findingsStatus, Log: logOfTest(),
 		})
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -78,6 +83,14 @@ func TestMain(m *testing.M) {
 	}
 	testmode.Hurry()
 	os.Exit(m.Run())
+}
+
+// logOfTest returns the log of a supervisor: nothing, unless it checks the program.
+func logOfTest() *slog.Logger {
+	if os.Args[0] != superviseCheck {
+		return nil
+	}
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
 // under returns a command that runs a program under a supervisor.

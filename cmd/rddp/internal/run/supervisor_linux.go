@@ -20,6 +20,7 @@ import (
 	"github.com/rddp/rddp/internal/panics"
 	"github.com/rddp/rddp/internal/process"
 	"github.com/rddp/rddp/internal/softrnic"
+	"github.com/rddp/rddp/internal/softrnic/check"
 	"github.com/rddp/rddp/internal/softrnic/fault"
 )
 
@@ -41,7 +42,8 @@ type supervisor struct {
 	pollers  signalPollers
 	listings listings
 	netlink  *netlink
-	tcp      *tcpRelay // nil if there are no rules
+	tcp      *tcpRelay       // nil if there are no rules
+	checked  *check.Reporter // nil if the program is not checked
 
 	entered atomic.Bool // a process may have a working directory in the tree
 
@@ -83,7 +85,7 @@ func Run(ctx context.Context, c Config) (status int, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	s.program, err = seccomp.Start(c.Args, s.tcp.calls())
+	s.program, err = seccomp.Start(c.Args, s.calls())
 	if e := (*seccomp.EndedError)(nil); errors.As(err, &e) {
 		return s.endBy(e.Signal), nil
 	}
@@ -103,11 +105,31 @@ func Run(ctx context.Context, c Config) (status int, err error) {
 	signals.forward(s.program)
 	served := make(chan error, 1)
 	go func() { served <- s.serve() }()
-	return s.wait(served)
+	status, err = s.wait(served)
+	if s.checked != nil {
+		s.close() // what is left is known then
+		if s.checked.Summarize().Findings > 0 && status == 0 && err == nil {
+			status = c.CheckStatus
+		}
+	}
+	return status, err
+}
+
+// calls returns the calls that must be intercepted besides those about the device.
+func (s *supervisor) calls() seccomp.Calls {
+	of := s.tcp.calls()
+	if s.checked != nil {
+		of |= seccomp.Checked
+	}
+	return of
 }
 
 func newSupervisor(c Config) (*supervisor, error) {
-	d, err := softrnic.New(softrnic.Config{Addresses: c.Addresses, Log: c.Log, Faults: fault.New(c.Faults, c.Log), NoAtomics: c.IWARP})
+	var checked *check.Reporter
+	if c.Check {
+		checked = check.NewReporter(c.Log, c.Suppress)
+	}
+	d, err := softrnic.New(softrnic.Config{Addresses: c.Addresses, Log: c.Log, Faults: fault.New(c.Faults, c.Log), NoAtomics: c.IWARP, Check: checked})
 	if err != nil {
 		return nil, err
 	}
@@ -120,8 +142,8 @@ func newSupervisor(c Config) (*supervisor, error) {
 		return nil, err
 	}
 	s := &supervisor{
-		log: c.Log, device: d, tree: t, files: make(map[*openFile]struct{}),
-		cm: cm.New(cm.Config{Device: d, IWARP: c.IWARP, Log: c.Log}), netlink: newNetlink(d, c.IWARP),
+		log: c.Log, checked: checked, device: d, tree: t, files: make(map[*openFile]struct{}),
+		cm: cm.New(cm.Config{Device: d, IWARP: c.IWARP, Log: c.Log, Check: checked}), netlink: newNetlink(d, c.IWARP),
 	}
 	if err = s.channels.init(); err == nil {
 		s.doorbell, err = newDoorbell()
@@ -213,6 +235,8 @@ func (s *supervisor) answer(c *seccomp.Call) {
 		if s.list(t, c) {
 			return
 		}
+	case seccomp.Unmap, seccomp.Remap, seccomp.Advise, seccomp.Exit:
+		s.noteCall(c)
 	case seccomp.Chdir:
 		if s.chdir(c) {
 			return

@@ -139,7 +139,7 @@ func newTCPRelay(cfg Config) (*tcpRelay, error) {
 }
 
 // calls returns the kinds of connections whose calls must be intercepted.
-func (t *tcpRelay) calls() (of seccomp.TCP) {
+func (t *tcpRelay) calls() (of seccomp.Calls) {
 	if t != nil && len(t.rules) > 0 {
 		of |= seccomp.Made
 	}

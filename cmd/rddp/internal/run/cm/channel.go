@@ -145,6 +145,7 @@ func (c *Channel) Close() {
 	}
 	for _, i := range c.cm.ids {
 		if i.ch == c {
+			i.checkLeft()
 			i.destroy()
 		}
 	}

@@ -4,6 +4,7 @@ package cm
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/netip"
 	"syscall"
@@ -13,6 +14,7 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/internal/softrnic"
+	"github.com/rddp/rddp/internal/softrnic/check"
 )
 
 // A Config configures a CM.
@@ -24,6 +26,8 @@ type Config struct {
 	// Log receives commands and events at level Debug, and failed connections. If nil, nothing is
 	// logged.
 	Log *slog.Logger
+	// Check, if not nil, gets the ids that programs have not destroyed.
+	Check *check.Reporter
 }
 
 // A CM is the connection manager of a device.
@@ -31,6 +35,8 @@ type CM struct {
 	dev  *softrnic.Device
 	wire softrnic.Wire
 	log  *slog.Logger
+	// nil if the programs are not checked
+	check *check.Reporter
 	// ctx is done when the CM closes.
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -48,7 +54,7 @@ func New(c Config) *CM {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	m := &CM{dev: c.Device, log: c.Log, ids: make(map[uint32]*id)}
+	m := &CM{dev: c.Device, log: c.Log, check: c.Check, ids: make(map[uint32]*id)}
 	if c.IWARP {
 		m.wire = softrnic.Plain
 	}
@@ -74,6 +80,7 @@ func (m *CM) Close() {
 	m.mu.Lock()
 	defer m.unlock()
 	for _, i := range m.ids {
+		i.checkLeft()
 		i.destroy()
 	}
 	m.cancel()
@@ -156,6 +163,14 @@ func (i *id) tell(t ucma.EventType, status syscall.Errno, p ucma.ConnParam) {
 		return
 	}
 	i.ch.addLocked(&event{Event: ucma.Event{UID: i.uid, ID: i.num, Type: t, Status: -int32(status), Param: p}, id: i})
+}
+
+// checkLeft reports i if the program is checked and has not destroyed it. A request that the
+// program has not accepted is not reported.
+func (i *id) checkLeft() {
+	if i.cm.check != nil && i.uid != 0 {
+		i.cm.check.Add(check.Leaves(fmt.Sprintf("rdma_cm id %d", i.num), "rdma_destroy_id"))
+	}
 }
 
 // destroy destroys i and closes everything that it owns.

@@ -55,7 +55,7 @@ var calls = []struct {
 // the filter intercepts.
 const arch32 = unix.AUDIT_ARCH_I386
 
-var calls32 = []tcpCall{
+var calls32 = []selectedCall{
 	{362, Made, "notify", Connect32},
 	{363, Accepted, "notify", Listen32},
 	{102, Made | Accepted, "socketcall", SocketCall32},

@@ -49,7 +49,7 @@ var calls = []struct {
 // the filter intercepts.
 const arch32 = unix.AUDIT_ARCH_ARM
 
-var calls32 = []tcpCall{
+var calls32 = []selectedCall{
 	{283, Made, "notify", Connect32},
 	{284, Accepted, "notify", Listen32},
 }

@@ -29,24 +29,26 @@ const (
 	returnConstant = unix.BPF_RET | unix.BPF_K
 )
 
-// TCP selects the TCP connections of the program whose calls the filter intercepts.
-type TCP uint8
+// Calls selects calls that the filter intercepts besides those about the device.
+type Calls uint8
 
-// The connections that the program makes, and those that it accepts.
+// The calls.
 const (
-	Made TCP = 1 << iota
-	Accepted
+	Made     Calls = 1 << iota // for the TCP connections that the program makes
+	Accepted                   // for the TCP connections that it accepts
+	// for a check of the program: what takes memory away from it, its doorbells, and its end
+	Checked
 )
 
-// A tcpCall is a call that the filter intercepts for the program's TCP connections.
-type tcpCall struct {
+// A selectedCall is a call that the filter intercepts if it is selected.
+type selectedCall struct {
 	number uint32
-	of     TCP // intercepted if any of these connections are selected
+	of     Calls // intercepted if any of these is selected
 	test   string
 	Kind   Kind
 }
 
-var tcpCalls = []tcpCall{
+var selectedCalls = []selectedCall{
 	{unix.SYS_CONNECT, Made, "notify", Connect},
 	{unix.SYS_ACCEPT4, Accepted, "notify", Accept4},
 	{unix.SYS_ACCEPT, Accepted, "notify", Accept},
@@ -54,6 +56,10 @@ var tcpCalls = []tcpCall{
 	{unix.SYS_GETPEERNAME, Made | Accepted, "notify", GetPeerName},
 	{unix.SYS_GETSOCKNAME, Made | Accepted, "notify", GetSockName},
 	{unix.SYS_IO_URING_SETUP, Made | Accepted, "notify", URingSetup},
+	{unix.SYS_MUNMAP, Checked, "notify", Unmap},
+	{unix.SYS_MREMAP, Checked, "notify", Remap},
+	{unix.SYS_MADVISE, Checked, "advice", Advise},
+	{unix.SYS_EXIT_GROUP, Checked, "notify", Exit},
 }
 
 // The numbers of socketcall's calls, which are the same on all architectures that have it.
@@ -116,10 +122,11 @@ func (a *assembler) argument(n uint32) { a.add(loadWord, dataArgs+8*n) }
 //     options of netlink, sendto and recvfrom with an address, sendmsg, and sendmmsg;
 //   - execve and execveat.
 //
-// With tcp, it also passes the calls that connect, listen and accept, sends that connect
-// (MSG_FASTOPEN), getsockname, getpeername and io_uring_setup, and the calls of 32-bit programs
-// that connect and listen.
-func Filter(tcp TCP) []unix.SockFilter {
+// With Made and Accepted, it also passes the calls that connect, listen and accept, sends that
+// connect (MSG_FASTOPEN), getsockname, getpeername and io_uring_setup, and the calls of 32-bit
+// programs that connect and listen. With Checked, it also passes munmap, mremap, madvise that drops
+// pages, writes to a descriptor with a number of Devices, and exit_group.
+func Filter(of Calls) []unix.SockFilter {
 	a := &assembler{jumps: map[int][2]string{}, labels: map[string]int{}}
 	a.add(loadWord, dataArch)
 	a.jump(jumpEqual, auditArch, "", "32 bits")
@@ -128,8 +135,8 @@ func Filter(tcp TCP) []unix.SockFilter {
 	for _, c := range calls {
 		a.jump(jumpEqual, c.number, c.test, "")
 	}
-	for _, c := range tcpCalls {
-		if c.of&tcp != 0 {
+	for _, c := range selectedCalls {
+		if c.of&of != 0 {
 			a.jump(jumpEqual, c.number, c.test, "")
 		}
 	}
@@ -139,7 +146,7 @@ func Filter(tcp TCP) []unix.SockFilter {
 	a.jump(jumpEqual, arch32, "", "allow")
 	a.add(loadWord, dataNumber)
 	for _, c := range calls32 {
-		if c.of&tcp != 0 {
+		if c.of&of != 0 {
 			a.jump(jumpEqual, c.number, c.test, "")
 		}
 	}
@@ -147,16 +154,16 @@ func Filter(tcp TCP) []unix.SockFilter {
 
 	a.label("socketcall")
 	a.argument(0)
-	if tcp&Made != 0 {
+	if of&Made != 0 {
 		a.jump(jumpEqual, socketCallConnect, "notify", "")
 	}
-	if tcp&Accepted != 0 {
+	if of&Accepted != 0 {
 		a.jump(jumpEqual, socketCallListen, "notify", "")
 	}
 	a.add(returnConstant, allow)
 
 	fastOpen := func(flags uint32) {
-		if tcp&Made == 0 {
+		if of&Made == 0 {
 			a.add(returnConstant, allow)
 			return
 		}
@@ -228,12 +235,22 @@ func Filter(tcp TCP) []unix.SockFilter {
 	a.argument(0)
 	a.jump(jumpAtLeast, LeastNumber, "", "allow")
 	a.add(and, classMask)
+	if of&Checked != 0 { // a doorbell
+		a.jump(jumpEqual, uint32(Devices), "notify", "")
+	}
 	a.jump(jumpEqual, uint32(Channels), "", "allow")
 	a.argument(2)
 	a.jump(jumpAtLeast, longestCommand+1, "allow", "")
 	a.jump(jumpAtLeast, shortestCommand, "", "allow")
 	a.jump(jumpEqual, shortestCommand, "notify", "")
 	a.jump(jumpIfSet, commandUnit-1, "allow", "notify")
+
+	if of&Checked != 0 {
+		a.label("advice") // the advice is argument 2
+		a.argument(2)
+		a.jump(jumpEqual, unix.MADV_DONTNEED, "notify", "")
+		a.jump(jumpEqual, unix.MADV_REMOVE, "notify", "allow")
+	}
 
 	a.label("descriptor")
 	a.argument(0)

@@ -12,10 +12,10 @@ import (
 
 // decide runs the filter on a call and returns its verdict. Package bpf's VM reads words in network
 // order, like packet filters, so the test writes them in that order.
-func decide(t *testing.T, tcp TCP, arch, number uint32, args ...uint64) uint32 {
+func decide(t *testing.T, of Calls, arch, number uint32, args ...uint64) uint32 {
 	t.Helper()
 	var raw []bpf.Instruction
-	for _, i := range Filter(tcp) {
+	for _, i := range Filter(of) {
 		raw = append(raw, bpf.RawInstruction{Op: i.Code, Jt: i.Jt, Jf: i.Jf, K: i.K}.Disassemble())
 	}
 	vm, err := bpf.NewVM(raw)
@@ -153,7 +153,10 @@ func TestFilter(t *testing.T) {
 }
 
 func TestFilterOfTCP(t *testing.T) {
-	for _, c := range tcpCalls {
+	for _, c := range selectedCalls {
+		if c.of == Checked {
+			continue
+		}
 		if got := kindOf(auditArch, int32(c.number)); got != c.Kind {
 			t.Errorf("call %d is of kind %d, want %d", c.number, got, c.Kind)
 		}
@@ -165,6 +168,42 @@ func TestFilterOfTCP(t *testing.T) {
 			if got := decide(t, tcp, auditArch, c.number, 3, 1, 0, 0); got != want {
 				t.Errorf("call %d, with tcp %v: 0x%x, want 0x%x", c.number, tcp, got, want)
 			}
+		}
+	}
+}
+
+// TestFilterOfCheck: a check of the program sees its doorbells, its end, and what takes memory away
+// from it. Without a check these calls cost nothing.
+func TestFilterOfCheck(t *testing.T) {
+	tests := []struct {
+		desc   string
+		number uint32
+		args   []uint64
+		kind   Kind
+		want   uint32
+	}{
+		{"munmap", unix.SYS_MUNMAP, []uint64{4096, 4096}, Unmap, notify},
+		{"mremap", unix.SYS_MREMAP, []uint64{4096, 4096, 8192, 1}, Remap, notify},
+		{"madvise that drops pages", unix.SYS_MADVISE, []uint64{4096, 4096, unix.MADV_DONTNEED}, Advise, notify},
+		{"madvise that makes holes", unix.SYS_MADVISE, []uint64{4096, 4096, unix.MADV_REMOVE}, Advise, notify},
+		{"another madvise", unix.SYS_MADVISE, []uint64{4096, 4096, unix.MADV_HUGEPAGE}, Advise, allow},
+		{"exit_group", unix.SYS_EXIT_GROUP, []uint64{0}, Exit, notify},
+		{"a doorbell", unix.SYS_WRITE, []uint64{32 + uint64(Devices), 1, 32}, Write, notify},
+		{"another write", unix.SYS_WRITE, []uint64{1, 1, 32}, Write, allow},
+		{"a write to a folder's number", unix.SYS_WRITE, []uint64{32 + uint64(Folders), 1, 32}, Write, allow},
+		{"a command of rdma_cm", unix.SYS_WRITE, []uint64{32 + uint64(Channels), 1, 32}, Write, notify},
+	}
+	for _, tt := range tests {
+		if got := kindOf(auditArch, int32(tt.number)); got != tt.kind {
+			t.Errorf("%s is of kind %d, want %d", tt.desc, got, tt.kind)
+		}
+		for tcp := range Made | Accepted + 1 {
+			if got := decide(t, tcp|Checked, auditArch, tt.number, tt.args...); got != tt.want {
+				t.Errorf("%s: 0x%x, want 0x%x", tt.desc, got, tt.want)
+			}
+		}
+		if got := decide(t, 0, auditArch, tt.number, tt.args...); got != allow && tt.args[0] != 32+uint64(Channels) {
+			t.Errorf("%s, without a check: 0x%x", tt.desc, got)
 		}
 	}
 }
@@ -202,7 +241,7 @@ func TestFilterOf32Bits(t *testing.T) {
 			for first := range uint64(8) {
 				of := c.of
 				if c.Kind == SocketCall32 {
-					of = map[uint64]TCP{socketCallConnect: Made, socketCallListen: Accepted}[first]
+					of = map[uint64]Calls{socketCallConnect: Made, socketCallListen: Accepted}[first]
 				}
 				want := uint32(allow)
 				if of&tcp != 0 {

@@ -59,6 +59,10 @@ const (
 	GetPeerName       // getpeername(descriptor, address, length)
 	GetSockName       // getsockname(descriptor, address, length)
 	URingSetup        // io_uring_setup(entries, parameters)
+	Unmap             // munmap(address, length)
+	Remap             // mremap(address, length, new length, flags, new address)
+	Advise            // madvise(address, length, advice)
+	Exit              // exit_group(status)
 	Connect32         // connect of a 32-bit program
 	Listen32          // listen of a 32-bit program
 	SocketCall32      // socketcall(SYS_CONNECT or SYS_LISTEN, arguments) of a 32-bit program
@@ -162,9 +166,9 @@ func kindOf(arch uint32, number int32) Kind {
 			return calls[i].Kind
 		}
 	}
-	for i := range tcpCalls {
-		if tcpCalls[i].number == uint32(number) {
-			return tcpCalls[i].Kind
+	for i := range selectedCalls {
+		if selectedCalls[i].number == uint32(number) {
+			return selectedCalls[i].Kind
 		}
 	}
 	return Other

@@ -18,9 +18,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stages are the names under which Start runs this executable as a stage, by the TCP calls in its
-// filter.
-var stages = [...]string{"rddp-run-stage", Made: "rddp-run-stage-made", Accepted: "rddp-run-stage-accepted", Made | Accepted: "rddp-run-stage-tcp"}
+// stages are the names under which Start runs this executable as a stage, by what its filter
+// intercepts.
+var stages = [...]string{
+	"rddp-run-stage", Made: "rddp-run-stage-made", Accepted: "rddp-run-stage-accepted", Made | Accepted: "rddp-run-stage-tcp",
+	Checked: "rddp-run-stage-check", Checked | Made: "rddp-run-stage-check-made", Checked | Accepted: "rddp-run-stage-check-accepted",
+	Checked | Made | Accepted: "rddp-run-stage-check-tcp",
+}
 
 // exitCannotRun is the exit status of a stage that cannot execute the program, as in a shell.
 const exitCannotRun = 126
@@ -49,13 +53,13 @@ func Stage() {
 	if os.Args[0] == guardianName {
 		guard(os.Args[1:])
 	}
-	tcp := slices.Index(stages[:], os.Args[0])
-	if tcp < 0 {
+	of := slices.Index(stages[:], os.Args[0])
+	if of < 0 {
 		return
 	}
 	runtime.LockOSThread() // the filter belongs to this thread, and exec keeps this thread
 	socket, args := ownDescriptor(os.Args[1]), os.Args[2:]
-	path, err := prepare(socket, args[0], TCP(tcp))
+	path, err := prepare(socket, args[0], Calls(of))
 	if err != nil {
 		_ = unix.Sendmsg(socket, []byte(err.Error()), nil, nil, unix.MSG_NOSIGNAL)
 		os.Exit(exitCannotRun)
@@ -83,7 +87,7 @@ func ownDescriptor(argument string) int {
 
 // prepare installs the filter in this thread, and sends the supervisor the descriptor for
 // notifications. It returns the path of the program.
-func prepare(socket int, name string, tcp TCP) (path string, err error) {
+func prepare(socket int, name string, of Calls) (path string, err error) {
 	path, err = exec.LookPath(name)
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%w: %v", ErrNotFound, err)
@@ -98,7 +102,7 @@ func prepare(socket int, name string, tcp TCP) (path string, err error) {
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return "", err
 	}
-	fd, err := install(Filter(tcp))
+	fd, err := install(Filter(of))
 	if err != nil {
 		return "", err
 	}
@@ -144,10 +148,10 @@ type Program struct {
 }
 
 // Start runs the program args[0] with the arguments args[1:], and with the standard streams and the
-// environment of this process. The Program's Listener receives its calls; tcp selects the calls for
-// TCP connections. The program, and all processes that it starts, are killed when this process
+// environment of this process. The Program's Listener receives its calls; of selects those that are
+// not about the device. The program, and all processes that it starts, are killed when this process
 // ends: see guard.
-func Start(args []string, tcp TCP) (*Program, error) {
+func Start(args []string, of Calls) (*Program, error) {
 	stage, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
@@ -159,7 +163,7 @@ func Start(args []string, tcp TCP) (*Program, error) {
 		return nil, err
 	}
 	p := &Program{report: report[0], pidfd: -1, over: make(chan struct{})}
-	p.guardian, err = passOn([]string{guardianName, strconv.Itoa(report[1]), strconv.Itoa(stage[1]), stages[tcp]}, args, report[1], stage[1])
+	p.guardian, err = passOn([]string{guardianName, strconv.Itoa(report[1]), strconv.Itoa(stage[1]), stages[of]}, args, report[1], stage[1])
 	unix.Close(stage[1])
 	unix.Close(report[1])
 	if err != nil {

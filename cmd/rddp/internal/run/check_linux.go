@@ -1,0 +1,67 @@
+//go:build amd64 || arm64
+
+package run
+
+import (
+	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
+	"github.com/rddp/rddp/internal/process"
+	"github.com/rddp/rddp/internal/softrnic"
+)
+
+// noteCall tells the devices of a process that it gives up memory, or that it is about to end.
+func (s *supervisor) noteCall(c *seccomp.Call) {
+	pid, err := process.Leader(c.Thread)
+	if err != nil {
+		return
+	}
+	addr, n := c.Args[0], c.Args[1]
+	if c.Kind == seccomp.Remap {
+		addr, n = remapped(c)
+	}
+	isOf := func(p softrnic.Process) bool { r, ok := p.(*registrant); return ok && r.PID == pid }
+	for _, f := range s.openFiles() {
+		switch {
+		case c.Kind == seccomp.Exit && f.opener.PID == pid:
+			f.ctx.Exits()
+		case c.Kind != seccomp.Exit && n > 0:
+			f.ctx.Unmaps(isOf, addr, n)
+		}
+	}
+}
+
+// remapped returns what a call of mremap gives up for certain. If the kernel moves memory because
+// it grows, the device learns of it later.
+func remapped(c *seccomp.Call) (addr, n uint64) {
+	addr, n = c.Args[0], c.Args[1]
+	switch now := c.Args[2]; {
+	case c.Args[3]&unix.MREMAP_FIXED != 0:
+		return addr, n
+	case now < n:
+		return addr + now, n - now
+	}
+	return addr, 0
+}
+
+// ringNow looks at the send queues of the device that a thread writes to, while the thread waits.
+// It does so only if the program is checked: then the device sees the memory of a work request as
+// it is when the program posts it.
+func (s *supervisor) ringNow(c *seccomp.Call) {
+	if s.checked == nil {
+		return
+	}
+	if f := s.file(c.Thread, int(int32(c.Args[0]))); f != nil {
+		f.ctx.DoorbellNow()
+	}
+}
+
+// openFiles returns the open files of the device.
+func (s *supervisor) openFiles() (all []*openFile) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for f := range s.files {
+		all = append(all, f)
+	}
+	return all
+}

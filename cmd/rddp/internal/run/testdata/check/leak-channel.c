@@ -1,0 +1,12 @@
+// leak: a completion channel is left
+#include "check.h"
+
+int main(int argc, char **argv) {
+	open_device(argc, argv);
+	struct ibv_comp_channel *c;
+	MUST(c = ibv_create_comp_channel(ctx));
+	if (!fault)
+		MUST(!ibv_destroy_comp_channel(c));
+	close_device();
+	return 0;
+}

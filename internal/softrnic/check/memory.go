@@ -1,0 +1,31 @@
+package check
+
+import "fmt"
+
+// Leaves is the event that the program ends, or closes the device, and leaves an object.
+func Leaves(object, destroyer string) Finding {
+	return Finding{Leak, object, "the program has not destroyed it by " + destroyer}
+}
+
+// Unmaps is the event that the program gives up n bytes at addr, while the memory of a region there
+// is registered.
+func Unmaps(region string, addr, n uint64) Finding {
+	return Finding{Unmapped, region, fmt.Sprintf("the program has unmapped %d bytes at %#x, or dropped their pages, and has not deregistered them", n, addr)}
+}
+
+// maxSamples bounds how many places of a memory region are looked at.
+const maxSamples = 64
+
+// Sample returns offsets in memory of n bytes: those of its first and its last byte, and of some in
+// between, or at least one in each page.
+func Sample(n uint64) (at []uint64) {
+	const page = 4096
+	step := max(n/maxSamples, page)
+	for off := uint64(0); off < n; off += step {
+		at = append(at, off)
+	}
+	if n > 0 {
+		at = append(at, n-1)
+	}
+	return at
+}

@@ -1,0 +1,123 @@
+package check
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// A Finding is a mistake of the program.
+type Finding struct {
+	Kind   Kind
+	Object string // what it is about, such as "QP 4711"
+	Text   string // what is wrong with it
+}
+
+func (f Finding) String() string { return f.Object + ": " + f.Text }
+
+// A Suppression names findings that are not reported.
+type Suppression struct {
+	kind    Kind
+	all     bool   // kinds
+	pattern string // of the finding's text; * stands for any characters
+}
+
+// ParseSuppressions parses a file of suppressions. A line has the name of a kind, or * for all
+// kinds, and may have a pattern for the finding's text behind it. In the pattern, * stands for any
+// characters. Empty lines, and those that begin with #, say nothing.
+func ParseSuppressions(file []byte) (all []Suppression, err error) {
+	lines := bufio.NewScanner(bytes.NewReader(file))
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		name, pattern, _ := strings.Cut(line, " ")
+		s := Suppression{all: name == "*", pattern: strings.TrimSpace(pattern)}
+		if !s.all {
+			ok := false
+			if s.kind, ok = parseKind(name); !ok {
+				return nil, fmt.Errorf("line %d: there is no kind of finding %q", n, name)
+			}
+		}
+		all = append(all, s)
+	}
+	return all, lines.Err()
+}
+
+// covers reports whether s suppresses f.
+func (s *Suppression) covers(f Finding) bool {
+	return (s.all || s.kind == f.Kind) && (s.pattern == "" || matches(s.pattern, f.String()))
+}
+
+// matches reports whether all of text matches the pattern.
+func matches(pattern, text string) bool {
+	first, rest, more := strings.Cut(pattern, "*")
+	if !strings.HasPrefix(text, first) || !more {
+		return text == first && !more
+	}
+	text = text[len(first):]
+	for {
+		if first, rest, more = strings.Cut(rest, "*"); !more {
+			return strings.HasSuffix(text, first)
+		}
+		at := strings.Index(text, first)
+		if at < 0 {
+			return false
+		}
+		text = text[at+len(first):]
+	}
+}
+
+// Counts are numbers of findings.
+type Counts struct {
+	Findings   int // that are mistakes
+	Notes      int
+	Suppressed int
+	Repeated   int // about an object that has one of that kind
+}
+
+// maxFindings bounds the findings that a Report remembers. Those behind are counted as repeated.
+const maxFindings = 10000
+
+// A Report has what has been found. The zero Report is empty.
+type Report struct {
+	Suppress []Suppression
+	seen     map[about]struct{}
+	counts   Counts
+}
+
+// about is what can have one finding.
+type about struct {
+	kind   Kind
+	object string
+}
+
+// Add counts a finding. It reports whether the finding is to be logged.
+func (r *Report) Add(f Finding) bool {
+	a := about{f.Kind, f.Object}
+	if _, ok := r.seen[a]; ok || len(r.seen) == maxFindings {
+		r.counts.Repeated++
+		return false
+	}
+	if r.seen == nil {
+		r.seen = make(map[about]struct{})
+	}
+	r.seen[a] = struct{}{}
+	for _, s := range r.Suppress {
+		if s.covers(f) {
+			r.counts.Suppressed++
+			return false
+		}
+	}
+	if f.Kind.IsNote() {
+		r.counts.Notes++
+	} else {
+		r.counts.Findings++
+	}
+	return true
+}
+
+// Counts returns the numbers of what was added.
+func (r *Report) Counts() Counts { return r.counts }

@@ -1,0 +1,100 @@
+package softrnic
+
+import (
+	"fmt"
+
+	"github.com/rddp/rddp/internal/softrnic/check"
+)
+
+// This file tells package check what the device knows. Everything here is called only if the
+// program is checked.
+
+func (pd *protectionDomain) String() string { return fmt.Sprintf("PD %d", pd.handle) }
+func (q *completionQueue) String() string   { return fmt.Sprintf("CQ %d", q.handle) }
+func (s *sharedQueue) String() string       { return fmt.Sprintf("SRQ %d", s.handle) }
+func (q *queuePair) String() string         { return fmt.Sprintf("QP %d", q.num) }
+func (w *memoryWindow) String() string      { return fmt.Sprintf("MW %d", w.handle) }
+func (c *channel) String() string           { return fmt.Sprintf("completion channel %d", c.fd) }
+
+func (m *memoryRegion) String() string {
+	return fmt.Sprintf("MR %d (%d bytes at %#x)", m.handle, m.Len, m.Start)
+}
+
+// Exits is the event that the process that has opened the device is about to end. Only if the
+// program is checked does the device learn of it.
+func (c *Context) Exits() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.noteChannelsLocked()
+	for _, m := range c.mrs {
+		m.checkMapped(c.dev.check)
+	}
+}
+
+// noteChannelsLocked notes which channels the program has left open. Once its process has ended, no
+// channel is.
+//
+// +checklocks:c.mu
+func (c *Context) noteChannelsLocked() {
+	for _, ch := range c.channels {
+		ch.left = ch.left || !ch.IsClosed()
+	}
+}
+
+// checkLeftLocked reports the objects that the program has not destroyed.
+//
+// +checklocks:c.mu
+func (c *Context) checkLeftLocked(k *check.Reporter) {
+	for _, q := range c.qps {
+		k.Add(check.Leaves(q.String(), "ibv_destroy_qp"))
+	}
+	for _, q := range c.cqs {
+		k.Add(check.Leaves(q.String(), "ibv_destroy_cq"))
+	}
+	for _, s := range c.srqs {
+		k.Add(check.Leaves(s.String(), "ibv_destroy_srq"))
+	}
+	for h := range c.ahs {
+		k.Add(check.Leaves(fmt.Sprintf("AH %d", h), "ibv_destroy_ah"))
+	}
+	for _, w := range c.mws {
+		k.Add(check.Leaves(w.String(), "ibv_dealloc_mw"))
+	}
+	for _, m := range c.mrs {
+		k.Add(check.Leaves(m.String(), "ibv_dereg_mr"))
+	}
+	for _, pd := range c.pds {
+		k.Add(check.Leaves(pd.String(), "ibv_dealloc_pd"))
+	}
+	c.noteChannelsLocked()
+	for _, ch := range c.channels {
+		if ch.left {
+			k.Add(check.Leaves(ch.String(), "ibv_destroy_comp_channel"))
+		}
+	}
+}
+
+// Unmaps is the event that a process gives up the n bytes of memory at addr. isOf reports whether
+// memory is that of the process.
+func (c *Context) Unmaps(isOf func(Process) bool, addr, n uint64) {
+	for _, o := range c.shown.list() {
+		if m, ok := o.(*memoryRegion); ok && addr < m.Start+m.Len && m.Start < addr+n && !m.isOnDemand() && isOf(m.process) {
+			c.dev.check.Add(check.Unmaps(m.String(), addr, n))
+		}
+	}
+}
+
+// checkMapped reports m if the program does not have its memory any more. It looks at some pages
+// only.
+func (m *memoryRegion) checkMapped(k *check.Reporter) {
+	if m.isOnDemand() {
+		return
+	}
+	var b [1]byte
+	for _, off := range check.Sample(m.Len) {
+		if m.process.Read(b[:], m.Start+off) != nil {
+			k.Add(check.Unmaps(m.String(), m.Start+off, 1))
+			return
+		}
+	}
+}
