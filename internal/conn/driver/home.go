@@ -80,10 +80,10 @@ func (d *Driver) endTry(interrupted bool) {
 	}
 }
 
-// yields reports whether home stops reading: what it has just received has served a Read, or will
-// serve one from the inbox, or has served a call that would rather have polled, and nothing will be
-// missed while no goroutine reads. waits is the
-// number of waits before home received.
+// yields reports whether the home goroutine stops reading, so that callers read for themselves.
+// What it has received last must have served a Read, must wait in the inbox for one, or must have
+// served a call that would rather have polled. And nothing may be missed while no goroutine reads.
+// waits is the number of waits before home received.
 func (r *role) yields(waits int64, in *lockedDelivery) bool {
 	if !r.lends || !r.watches && !r.isTrusted() {
 		return false

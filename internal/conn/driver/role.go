@@ -40,7 +40,7 @@ type role struct {
 	waiting atomic.Int32 // Reads that wait: more than one if the first has not left the role yet
 	readHistory
 
-	alarms *alarms
+	alarms *alarmList
 	link   alarmLink
 }
 

@@ -6,14 +6,14 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// An alarms is a list of the roles whose alarm is set, with one timer for all of them: a timer for
-// each of many busy connections would cost more than the messages. The process has one alarms.
+// An alarmList has the roles whose alarm is set, with one timer for all of them: a timer for each
+// of many busy connections would cost more than the messages. The process has one alarmList.
 //
 // An alarm that is due within alarmSlack rings together with the one that is due now. So the timer
 // rings seldom, however many alarms are set.
 //
 // Any goroutine may call its methods.
-type alarms struct {
+type alarmList struct {
 	mu locks.Mutex[locks.Leaf]
 	// the list, in the order in which the alarms are due
 	first *role // +checklocks:mu
@@ -25,26 +25,26 @@ type alarms struct {
 // alarmSlack is how early an alarm may ring.
 const alarmSlack = alarmTime / 4
 
-// An alarmLink is the place of a role in its alarms, whose mu guards it.
+// An alarmLink is the place of a role in its alarmList, whose mu guards it.
 type alarmLink struct {
 	prev, next *role
 	due        time.Duration // by sinceStart
 }
 
-var processAlarms alarms
+var processAlarms alarmList
 
-// alarmsFor returns the alarms for a role that is made now. The clock of a synctest bubble is far
-// before the program's start. A timer belongs to one bubble, so there each role has an alarms of
-// its own.
-func alarmsFor(now time.Duration) *alarms {
+// alarmsFor returns the list for a role that is made now. The clock of a synctest bubble is far
+// before the program's start. A timer belongs to one bubble, so there each role has a list of its
+// own.
+func alarmsFor(now time.Duration) *alarmList {
 	if now < 0 {
-		return new(alarms)
+		return new(alarmList)
 	}
 	return &processAlarms
 }
 
 // set makes the alarm of r, which is not in the list, ring at due.
-func (a *alarms) set(r *role, due time.Duration) {
+func (a *alarmList) set(r *role, due time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	before := a.last
@@ -64,7 +64,7 @@ func (a *alarms) set(r *role, due time.Duration) {
 }
 
 // stop takes the alarm of r out of the list, and reports whether it was there.
-func (a *alarms) stop(r *role) bool {
+func (a *alarmList) stop(r *role) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if r.link.prev == nil && a.first != r {
@@ -78,7 +78,7 @@ func (a *alarms) stop(r *role) bool {
 }
 
 // +checklocks:a.mu
-func (a *alarms) removeLocked(r *role) {
+func (a *alarmList) removeLocked(r *role) {
 	a.joinLocked(r.link.prev, r.link.next)
 	r.link = alarmLink{}
 }
@@ -86,7 +86,7 @@ func (a *alarms) removeLocked(r *role) {
 // joinLocked makes next follow prev. nil stands for the end of the list.
 //
 // +checklocks:a.mu
-func (a *alarms) joinLocked(prev, next *role) {
+func (a *alarmList) joinLocked(prev, next *role) {
 	if prev != nil {
 		prev.link.next = next
 	} else {
@@ -102,7 +102,7 @@ func (a *alarms) joinLocked(prev, next *role) {
 // startLocked makes the timer ring when the first alarm is due.
 //
 // +checklocks:a.mu
-func (a *alarms) startLocked() {
+func (a *alarmList) startLocked() {
 	in := a.first.link.due - sinceStart()
 	if a.timer == nil {
 		a.timer = time.AfterFunc(in, a.ring)
@@ -112,7 +112,7 @@ func (a *alarms) startLocked() {
 }
 
 // ring runs when the timer rings. It rings the alarms that are due.
-func (a *alarms) ring() {
+func (a *alarmList) ring() {
 	then := sinceStart() + alarmSlack
 	for r := a.take(then); r != nil; r = a.take(then) {
 		r.ring()
@@ -120,7 +120,7 @@ func (a *alarms) ring() {
 }
 
 // take takes the first alarm out of the list, if it is due at then. Otherwise it starts the timer.
-func (a *alarms) take(then time.Duration) *role {
+func (a *alarmList) take(then time.Duration) *role {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	r := a.first

@@ -10,10 +10,10 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// sharing returns n vacant roles with one alarms. A role that calls home notes the time since now
-// in rang, which is 0 until then.
+// sharing returns n vacant roles with one alarmList. A role that calls home notes the time since
+// now in rang, which is 0 until then.
 func sharing(n int) (roles []*role, rang []time.Duration) {
-	shared, begin := new(alarms), time.Now()
+	shared, begin := new(alarmList), time.Now()
 	roles, rang = make([]*role, n), make([]time.Duration, n)
 	for i := range roles {
 		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
