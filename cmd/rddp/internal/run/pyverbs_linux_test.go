@@ -28,7 +28,7 @@ const resultsFile = "testdata/pyverbs.md"
 
 const resultsHead = `# rdma-core's own tests under rddp run
 
-` + "`go test -tags=verbs -run=Pyverbs ./cmd/rddp/internal/run -update` wrote this file. [docs/run.md](../../../../../docs/run.md) explains the reasons." + `
+` + "`go test -tags=verbs -run=Pyverbs ./cmd/rddp/internal/run -update` wrote this file. [docs/run-programs.md](../../../../../docs/run-programs.md#rdma-cores-own-tests) explains the reasons." + `
 
 | file | tests | passed | skipped | failed | why |
 | --- | --- | --- | --- | --- | --- |
