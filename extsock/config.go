@@ -178,7 +178,8 @@ type Config struct {
 
 	// NoCRC says that this end does not want a CRC32C in each FPDU. FPDUs have one nevertheless if
 	// the peer wants it. NoCRC is for connections whose bytes are protected otherwise, such as by
-	// TLS. rddp never chooses it by itself, because RFC 5044 §4.4 leaves that to the program.
+	// TLS. Package extsock never sets it by itself, because RFC 5044 §4.4 leaves that to the
+	// program.
 	NoCRC bool
 
 	// Markers asks the peer to put markers into the FPDUs that it sends to this end (RFC 5044

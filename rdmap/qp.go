@@ -251,8 +251,7 @@ func (q *QP) receiverConfig() ddp.ReceiverConfig {
 // now returns the QP's state.
 func (q *QP) now() state { return state(q.stateNow.Load()) }
 
-// AwaitsOneAnswer reports whether the answer to one Read or atomic is outstanding, and to no other
-// one.
+// AwaitsOneAnswer reports whether exactly one Read or atomic has no answer yet.
 func (q *QP) AwaitsOneAnswer() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -45,8 +45,8 @@ type build struct {
 	System   string `json:"system"`
 }
 
-// What a release was built from, "" in other builds. The release sets them at link time and not by
-// what Go finds out itself, which depends on the clone.
+// These say what a release was built from. They are "" in other builds. make release sets them by
+// -ldflags, because what the go command records by itself depends on the clone.
 var releaseVersion, releaseCommit, releaseTime string
 
 // version returns the version of the release or else of the module, as the build recorded it.

@@ -2,6 +2,7 @@ package softrnic
 
 import (
 	"fmt"
+
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/rdmap"
