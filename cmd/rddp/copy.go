@@ -31,7 +31,9 @@ func serveCommand() *cli.Command {
 		Name:      "serve",
 		Usage:     "serve the files below a directory to `rddp cp`",
 		ArgsUsage: "DIR",
-		Description: "Every client can read all files below DIR, and with -w write there. Clients cannot reach anything outside DIR.\n\n" +
+		Description: "Every client can read all files below DIR, and with -w write there. Clients cannot reach anything outside DIR.\n" +
+			"After an interrupt serve ends when the copies that are under way have ended, or after --grace. A second\n" +
+			"interrupt ends it at once.\n\n" +
 			fmt.Sprintf(tlsHelp, "serve", "--listen :7174 DIR", "cp", "rddp://far/FILE ."),
 		Flags: slices.Concat([]cli.Flag{
 			listenFlag(net.JoinHostPort(loopback, cliparse.DefaultPort), "listen at `ADDRESS`: HOST[:PORT] or :PORT"),
@@ -39,6 +41,7 @@ func serveCommand() *cli.Command {
 			maxConnsFlag(filecopy.DefaultMaxConns),
 			hugePagesFlag(),
 			&cli.DurationFlag{Name: "idle", Value: filecopy.DefaultIdleTimeout, Usage: "close a connection that is silent for longer than this"},
+			graceFlag(filecopy.DefaultGrace),
 			&cli.BoolFlag{Name: "no-crc", Usage: "no CRC32C on FPDUs unless the client wants it; SHA-256 is always compared"},
 			metricsFlag(),
 		}, logFlags("log each connection and file"), tlsFlags(tlsServer)),
@@ -50,6 +53,8 @@ func serveCommand() *cli.Command {
 				return usage("--max-conns %d: at least 1", c.Int("max-conns"))
 			case c.Duration("idle") < time.Second:
 				return usage("--idle %v: at least 1s", c.Duration("idle"))
+			case c.Duration("grace") < 0:
+				return usage("--grace %v: must not be negative", c.Duration("grace"))
 			}
 			address, err := tcpAddress(c.String("listen"), cliparse.DefaultPort)
 			if err != nil {
@@ -72,7 +77,7 @@ func serveCommand() *cli.Command {
 			}
 			defer stopPages()
 			s, err := filecopy.Listen(address, c.Args().First(), &filecopy.ServerConfig{
-				Writable: c.Bool("writable"), MaxConns: c.Int("max-conns"), IdleTimeout: c.Duration("idle"), Log: log, Counts: counts,
+				Writable: c.Bool("writable"), MaxConns: c.Int("max-conns"), IdleTimeout: c.Duration("idle"), Grace: c.Duration("grace"), Log: log, Counts: counts,
 				Socket: extsock.Config{NoCRC: c.Bool("no-crc"), TLS: config},
 			})
 			if err != nil {
@@ -80,6 +85,7 @@ func serveCommand() *cli.Command {
 			}
 			log.Info("listening", "directory", c.Args().First(), "writable", c.Bool("writable"), "address", s.Addr())
 			defer notifyReady(ctx, log)()
+			defer logInterrupted(ctx, c, log, func() int64 { return counts.Open.Load() })()
 			return s.Serve(ctx)
 		},
 	}

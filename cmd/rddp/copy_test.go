@@ -42,6 +42,7 @@ func TestCopyUsage(t *testing.T) {
 		{"serve --max-conns 0 " + dir, "--max-conns 0: at least 1"},
 		{"serve --max-conns many " + dir, `"many" is no number that this flag takes`},
 		{"serve --idle 0s " + dir, "--idle 0s: at least 1s"},
+		{"serve --grace -1s " + dir, "--grace -1s: must not be negative"},
 		{"serve --idle 5 " + dir, `"5" is no duration: write a number with a unit`},
 		{"serve --idle long " + dir, `"long" is no duration: write a number with a unit`},
 		{"serve --listen 7174 " + dir, "for a port on all addresses write :7174"},

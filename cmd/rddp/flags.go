@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -35,6 +36,20 @@ func timeoutFlag(value time.Duration) cli.Flag {
 
 func maxConnsFlag(value int) cli.Flag {
 	return &cli.IntFlag{Name: "max-conns", Value: value, Usage: "serve at most `N` connections at a time"}
+}
+
+func graceFlag(value time.Duration, aliases ...string) cli.Flag {
+	return &cli.DurationFlag{Name: "grace", Aliases: aliases, Value: value, Usage: "after an interrupt or SIGTERM, give connections this much time to end"}
+}
+
+// logInterrupted logs how many connections a server still has when ctx is done, unless stop is
+// called before.
+func logInterrupted(ctx context.Context, c *cli.Command, log *slog.Logger, open func() int64) (stop func() bool) {
+	return context.AfterFunc(ctx, func() {
+		if n := open(); n > 0 {
+			log.Info("interrupted", "open", n, "grace", c.Duration("grace"))
+		}
+	})
 }
 
 // sizeFlag is a flag for a number of bytes, which usage calls `SIZE`. If the value is 0, usage must

@@ -50,7 +50,7 @@ func proxyCommand() *cli.Command {
 			metricsFlag(),
 			timeoutFlag(proxy.DefaultTimeout),
 			&cli.DurationFlag{Name: "idle", HideDefault: true, Usage: "close a connection that is idle for longer than this (default: never)"},
-			&cli.DurationFlag{Name: "grace", Aliases: []string{"drain"}, Value: proxy.DefaultGrace, Usage: "after an interrupt or SIGTERM, give connections this much time to end"},
+			graceFlag(proxy.DefaultGrace, "drain"),
 			maxConnsFlag(proxy.DefaultMaxConns),
 			hugePagesFlag(),
 			&cli.BoolFlag{Name: "fallback", Usage: "connect in plain TCP (with TLS if that is on) if the peer does not speak DDP"},
@@ -112,11 +112,7 @@ func runProxy(ctx context.Context, c *cli.Command) error {
 	if every := c.Duration("stats"); every > 0 {
 		defer logStats(r, every, cfg.Log)()
 	}
-	defer context.AfterFunc(ctx, func() {
-		if n := r.Stats().Open; n > 0 {
-			cfg.Log.Info("interrupted", "open", n, "grace", c.Duration("grace"))
-		}
-	})()
+	defer logInterrupted(ctx, c, cfg.Log, func() int64 { return int64(r.Stats().Open) })()
 	err = r.Wait(ctx)
 	cancel()
 	return errors.Join(err, r.Wait(ctx))

@@ -1,4 +1,5 @@
-// Package accept provides the accept loop of a server that limits its number of connections.
+// Package accept provides the accept loop of a server that limits its number of connections, and
+// the time that they have when the server ends.
 //
 // A limit alone lets a few peers keep everyone out, so a [Loop] counts connections in an
 // [admission.Limiter]. A connection counts only after the Loop's Serve function has called Enter. A
@@ -17,6 +18,7 @@ import (
 	"log/slog"
 	"net"
 	"runtime/debug"
+	"time"
 
 	"github.com/rddp/rddp/internal/admission"
 	"github.com/rddp/rddp/internal/retry"
@@ -153,5 +155,19 @@ func Each[C any](ctx context.Context, l interface{ Accept() (C, error) }, serve 
 		case errors.Is(err, net.ErrClosed), !again.Pause(ctx):
 			return
 		}
+	}
+}
+
+// Graceful returns a context for the connections of a server that ends when ctx is done. It is done
+// the time grace later, with this cause, or when cancel is called.
+func Graceful(ctx context.Context, grace time.Duration, cause error) (late context.Context, cancel context.CancelFunc) {
+	late, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		t := time.AfterFunc(grace, func() { end(cause) })
+		context.AfterFunc(late, func() { t.Stop() })
+	})
+	return late, func() {
+		stop()
+		end(nil)
 	}
 }

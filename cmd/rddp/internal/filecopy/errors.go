@@ -41,6 +41,8 @@ var (
 	ErrMismatch = errors.New("the received file differs from the sent file (SHA-256); nothing is kept")
 	// ErrLost means that the connection ended during a copy.
 	ErrLost = errors.New("connection lost")
+	// ErrGrace means that the connection was still open at the end of ServerConfig.Grace.
+	ErrGrace = errors.New("the server ends")
 	// ErrGivenUp means that the file was not tried, because the connection failed for each of the 5
 	// files before it.
 	ErrGivenUp = errors.New("not tried, because the connection failed at each of the files before this one")

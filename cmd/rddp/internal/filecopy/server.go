@@ -38,6 +38,9 @@ type ServerConfig struct {
 	// IdleTimeout is the maximum time that a client may be silent. A busy client reports four times
 	// in that time that it is alive, but at most every 100 ms. Zero means DefaultIdleTimeout.
 	IdleTimeout time.Duration
+	// Grace is the time that connections have to end when the context of Serve is done. Zero means
+	// none.
+	Grace time.Duration
 	// Log receives a record for each connection, file and failure. If nil, nothing is logged.
 	Log *slog.Logger
 	// Counts, if not nil, are the counters of the Server.
@@ -110,19 +113,22 @@ func socket(c extsock.Config, idle time.Duration) extsock.Config {
 // Addr returns the address that the Server listens at.
 func (s *Server) Addr() net.Addr { return s.l.Addr() }
 
-// Serve serves until ctx is done, then ends all connections and returns nil. If the listener ends
-// for another reason, Serve returns an error.
+// Serve serves until ctx is done. Then it waits up to ServerConfig.Grace for the open connections,
+// ends the rest with ErrGrace, and returns nil. If the listener ends for another reason, Serve does
+// the same and returns an error.
 func (s *Server) Serve(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, end := context.WithCancel(ctx)
+	late, cancel := accept.Graceful(ctx, s.cfg.Grace, ErrGrace)
 	defer s.root.Close()
+	defer cancel()
 	var conns sync.WaitGroup
 	defer conns.Wait()
-	defer cancel()
+	defer end()
 	defer context.AfterFunc(ctx, func() { s.l.Close() })()
 	defer s.l.Close()
 	l := accept.Loop[*extsock.Conn]{
 		Accept: accept.From[*extsock.Conn](s.l), From: accept.Source[*extsock.Conn],
-		Serve: s.serveConn, Context: ctx, Most: s.cfg.MaxConns, MostQuiet: s.cfg.quiet,
+		Serve: s.serveConn, Context: late, Most: s.cfg.MaxConns, MostQuiet: s.cfg.quiet,
 		Refuse: func(c *extsock.Conn, _ bool) { c.Close() },
 		Go:     conns.Go, Log: s.cfg.Log,
 	}
@@ -165,6 +171,8 @@ func (s *Server) serveConn(ctx context.Context, c *extsock.Conn, place *accept.P
 			level = slog.LevelWarn
 		}
 		log.Log(ctx, level, "connection ended", "err", cause)
+	case errors.Is(cause, ErrGrace):
+		log.Warn("connection ended", "err", cause)
 	case ctx.Err() != nil && !conn.counted: // log a failure even so, if the client was told of it
 	case err != nil && !errors.Is(err, io.EOF):
 		log.Warn("connection ended", "err", err)

@@ -24,9 +24,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Ex
 
 // A serving is a running Server with its own directory.
 type serving struct {
-	dir  string
-	addr string
-	stop func() // stops the server and waits
+	dir       string
+	addr      string
+	interrupt func() // stops the server
+	stop      func() // stops the server and waits
 }
 
 // testChunk is a length with which even small files have many chunks.
@@ -51,7 +52,7 @@ func serveDir(t testing.TB, dir, address string, cfg *ServerConfig) *serving {
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx) }()
 	stopped := false
-	v := &serving{dir: dir, addr: s.Addr().String()}
+	v := &serving{dir: dir, addr: s.Addr().String(), interrupt: cancel}
 	v.stop = func() {
 		if stopped {
 			return

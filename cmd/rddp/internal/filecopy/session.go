@@ -45,6 +45,9 @@ func parseGreeting(b []byte) (idle time.Duration, ok bool) {
 // DefaultIdleTimeout is the maximum time to wait for a silent peer.
 const DefaultIdleTimeout = 2 * time.Minute
 
+// DefaultGrace is the time that connections have to end with the server, for ServerConfig.Grace.
+const DefaultGrace = 5 * time.Second
+
 // minPeerIdle is the minimum for the peer's idle timeout. This end reports that it is alive in a
 // quarter of that time, and the peer must not make it do so too often.
 const minPeerIdle = 400 * time.Millisecond

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/accept"
 	"github.com/rddp/rddp/internal/retry"
 	"github.com/rddp/rddp/internal/tlshandshake"
 	"github.com/rddp/rddp/rdmap"
@@ -94,7 +95,7 @@ func (c *client) register(size int) (err error) {
 
 // run makes the pings and counts them in sum.
 func (c *client) run(ctx context.Context, sum *Summary) error {
-	late, cancel := graceful(ctx)
+	late, cancel := accept.Graceful(ctx, grace, nil)
 	defer cancel()
 	var begun time.Time // the last ping
 	for n := 0; c.cfg.Count == 0 || n < c.cfg.Count; n++ {

@@ -167,7 +167,7 @@ func (a *answerer) run(ctx context.Context) error {
 	if a.conn.ConnectionState().ORD == 0 {
 		return a.fail("starting", ErrNoReads)
 	}
-	late, cancel := graceful(ctx)
+	late, cancel := accept.Graceful(ctx, grace, nil)
 	defer cancel()
 	for a.n = 0; ; a.n++ {
 		source, err := a.receiveHandle(ctx)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/mpa"
@@ -126,17 +125,6 @@ func (s *session) close(err error) error {
 		return s.fail("closing the connection", e)
 	}
 	return err
-}
-
-// graceful returns a context that is done the time grace after ctx, so that the current ping can
-// end.
-func graceful(ctx context.Context) (context.Context, context.CancelFunc) {
-	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		t := time.AfterFunc(grace, cancel)
-		context.AfterFunc(late, func() { t.Stop() })
-	})
-	return late, func() { stop(); cancel() }
 }
 
 // isClosed reports whether err means an orderly close by the peer: a FIN between two FPDUs.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/accept"
-	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/retry"
 	"github.com/rddp/rddp/internal/states"
 )
@@ -157,7 +156,7 @@ func (p *Proxy) Stats() Stats {
 // reason, Serve returns an error.
 func (p *Proxy) Serve(ctx context.Context) error {
 	var conns sync.WaitGroup
-	late, cancel := p.graceful(ctx)
+	late, cancel := accept.Graceful(ctx, p.cfg.grace(), ErrGrace)
 	defer cancel()
 	p.become(StateServing)
 	defer p.become(StateEnded)
@@ -177,27 +176,6 @@ func (p *Proxy) Serve(ctx context.Context) error {
 		},
 	}
 	return l.Run(ctx)
-}
-
-// graceful returns a context that is done, with the cause ErrGrace, Config.Grace after ctx is done.
-func (p *Proxy) graceful(ctx context.Context) (context.Context, context.CancelFunc) {
-	late, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	var timer *time.Timer
-	var mu locks.Mutex[locks.Leaf]
-	stop := context.AfterFunc(ctx, func() {
-		mu.Lock()
-		defer mu.Unlock()
-		timer = time.AfterFunc(p.cfg.grace(), func() { cancel(ErrGrace) })
-	})
-	return late, func() {
-		stop()
-		mu.Lock()
-		defer mu.Unlock()
-		if timer != nil {
-			timer.Stop()
-		}
-		cancel(nil)
-	}
 }
 
 // refuse resets an accepted connection that is not served.
