@@ -132,10 +132,13 @@ func cpCommand() *cli.Command {
 			"cp keeps permission bits and modification times, and compares contents by SHA-256. An interrupted copy is\n" +
 			"kept as .NAME.rddp-part. The same command then continues the copy, and does not send again what has\n" +
 			"arrived already. With -r, that is so only if DST was there before: a directory that is there gets a copy\n" +
-			"of SRC in it. With -r, cp copies only regular files and directories.",
+			"of SRC in it. With -r, cp copies only regular files and directories.\n\n" +
+			"With --json, cp prints what it has copied: one object with the numbers of files, and of bytes. With -n as\n" +
+			"well it prints an object for each file that would be copied.",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "recursive", Aliases: []string{"r"}, Usage: "copy directories and everything in them"},
 			&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "copy nothing; print what would be copied"},
+			jsonFlag(),
 			&cli.BoolFlag{Name: "progress", Usage: "show the progress even if standard error is not a terminal"},
 			timeoutFlag(filecopy.DefaultIdleTimeout),
 			&cli.BoolFlag{Name: "no-crc", Usage: "no CRC32C on FPDUs unless the server wants it; SHA-256 is always compared"},
@@ -189,6 +192,10 @@ func runCopy(ctx context.Context, c *cli.Command) error {
 	cfg.Temporary = stdin != nil || stdout != nil
 	if c.Bool("dry-run") {
 		cfg.Plan = func(from, to string, size int64) {
+			if c.Bool("json") {
+				_ = json.NewEncoder(c.Root().Writer).Encode(planned{from, to, size})
+				return
+			}
 			fmt.Fprintf(c.Root().Writer, "%s -> %s (%d bytes)\n", from, to, size)
 		}
 	} else if c.Bool("progress") || term.IsTerminal(int(os.Stderr.Fd())) {
@@ -198,8 +205,13 @@ func runCopy(ctx context.Context, c *cli.Command) error {
 	if len(names) == 2 && !cfg.Recursive { // the error of the only file is the error of the command
 		cfg.Failed = func(name string, err error) { only = fmt.Errorf("%s: %w", name, err) }
 	}
-	_, err = filecopy.Copy(ctx, names[:len(names)-1], names[len(names)-1], cfg)
+	sum, err := filecopy.Copy(ctx, names[:len(names)-1], names[len(names)-1], cfg)
 	bar.finish(stderr)
+	if c.Bool("json") && cfg.Plan == nil && !errors.Is(err, filecopy.ErrNames) {
+		if e := json.NewEncoder(c.Root().Writer).Encode(copied(sum)); err == nil {
+			err = e
+		}
+	}
 	switch {
 	case errors.Is(err, filecopy.ErrFailed) && only != nil:
 		return only
@@ -211,6 +223,22 @@ func runCopy(ctx context.Context, c *cli.Command) error {
 		return stdout.print(ctx, c.Root().Writer)
 	}
 	return err
+}
+
+// A copied is the object of cp --json.
+type copied struct {
+	Files   int   `json:"files"` // copied or already there
+	Failed  int   `json:"failed"`
+	Skipped int   `json:"skipped"`
+	Octets  int64 `json:"bytes"`         // that were moved
+	Resumed int64 `json:"resumed_bytes"` // that were already there
+}
+
+// A planned is an object of cp --json --dry-run.
+type planned struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	Size int64  `json:"size"`
 }
 
 func interrupted(recursive bool) string {
@@ -235,6 +263,8 @@ func throughFiles(ctx context.Context, c *cli.Command, names []filecopy.Name) (s
 		switch {
 		case c.Bool("dry-run") || c.Bool("recursive"):
 			return nil, nil, usage("- does not go with --dry-run or --recursive")
+		case c.Bool("json") && i == last:
+			return nil, nil, usage("standard output gets the file, so --json does not go with -")
 		case last != 1:
 			return nil, nil, usage("- stands for one file: give one SRC and DST")
 		case !names[1-i].IsRemote():

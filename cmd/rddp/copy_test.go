@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -33,6 +34,7 @@ func TestCopyUsage(t *testing.T) {
 		{"cp - " + dir, "neither - nor"},
 		{"cp a - rddp://h/d", "- stands for one file"},
 		{"cp -n rddp://h/a -", "- does not go with --dry-run"},
+		{"cp --json rddp://h/a -", "--json does not go with -"},
 		{"ls", "give at least one NAME"},
 		{"ls " + dir, "is not remote: a remote name is rddp://HOST[:PORT]/PATH"},
 		{"ls rddp://h:x/", "the port is a number"},
@@ -113,6 +115,15 @@ func TestServeAndCopy(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(here, "c")); err != nil {
 		t.Errorf("the file beside it: %v", err)
+	}
+	for want, args := range map[string][]string{
+		fmt.Sprintf(`{"files":1,"failed":1,"skipped":0,"bytes":0,"resumed_bytes":%d}`, len(want)):         {remote + "a/b/c", remote + "none", here},
+		fmt.Sprintf(`{"from":%q,"to":%q,"size":%d}`, remote+"a/b/c", filepath.Join(here, "d"), len(want)): {"-n", remote + "a/b/c", filepath.Join(here, "d")},
+	} {
+		_, stdout, _ := runs(t, []*cli.Command{cpCommand()}, append([]string{"cp", "--json"}, args...)...)
+		if stdout != want+"\n" {
+			t.Errorf("cp --json %q prints %s, want %s", args, stdout, want)
+		}
 	}
 	status, stderr = cp(remote+"none", here)
 	if status != exitFailure || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "none: server: ") {
