@@ -120,7 +120,10 @@ type Listener struct{ fd int }
 func newListener(fd int) *Listener {
 	// With this flag, the program's thread and ours run alternately on one processor, which halves
 	// the time of a call. Kernels before 6.6 do not know the flag and work without it.
-	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(fd), ioctlSetFlags, flagSyncWakeUp)
+	_, _ = again(func() (uintptr, syscall.Errno) {
+		_, _, e := unix.RawSyscall(unix.SYS_IOCTL, uintptr(fd), ioctlSetFlags, flagSyncWakeUp)
+		return 0, e
+	})
 	return &Listener{fd}
 }
 
@@ -196,14 +199,24 @@ func (l *Listener) send(r *response) bool {
 	return l.control(ioctlSend, unsafe.Pointer(r)) == 0
 }
 
-// control is an ioctl of the listener. Where the kernel waits for its lock, a signal ends the call
-// with EINTR before it has done anything, and Go's scheduler sends many signals. An answer that was
-// not repeated would leave the program's thread waiting for ever.
+// control is an ioctl of the listener whose argument is a struct, and which does not wait for the
+// program.
 func (l *Listener) control(request uintptr, argument unsafe.Pointer) syscall.Errno {
+	_, e := again(func() (uintptr, syscall.Errno) {
+		n, _, e := unix.RawSyscall(unix.SYS_IOCTL, uintptr(l.fd), request, uintptr(argument))
+		return n, e
+	})
+	return e
+}
+
+// again makes an ioctl of a listener until no signal interrupts it. Where the kernel waits for the
+// listener's lock, a signal ends the call with EINTR before it has done anything, and Go's
+// scheduler sends many signals. An answer that was not repeated would leave the program's thread
+// waiting for ever.
+func again(ioctl func() (uintptr, syscall.Errno)) (uintptr, syscall.Errno) {
 	for {
-		_, _, e := unix.RawSyscall(unix.SYS_IOCTL, uintptr(l.fd), request, uintptr(argument))
-		if e != unix.EINTR {
-			return e
+		if n, e := ioctl(); e != unix.EINTR {
+			return n, e
 		}
 	}
 }
@@ -220,15 +233,14 @@ func (l *Listener) AddFD(c *Call, fd, number int, closeOnExec bool) (int, error)
 	}
 	// The kernel could do this and answer the call in one step. But if a signal arrives just then,
 	// the call returns 0; Go's scheduler sends many signals.
-	for {
+	n, e := again(func() (uintptr, syscall.Errno) {
 		n, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(l.fd), ioctlAdd, uintptr(unsafe.Pointer(&a)))
-		if e == 0 {
-			return int(n), nil
-		}
-		if e != unix.EINTR {
-			return -1, e
-		}
+		return n, e
+	})
+	if e != 0 {
+		return -1, e
 	}
+	return int(n), nil
 }
 
 // AnswerFD is AddFD with the lowest free number, and answers the call with that number.
