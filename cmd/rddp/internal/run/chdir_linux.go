@@ -49,7 +49,7 @@ func (s *supervisor) chdir(c *seccomp.Call) bool {
 	if isServed(at) {
 		s.entered.Store(true)
 	}
-	go s.move(c, to) // the program makes calls meanwhile, which need an answer
+	s.later(c, func() { s.move(c, to) }) // the program makes calls meanwhile, which need an answer
 	return true
 }
 

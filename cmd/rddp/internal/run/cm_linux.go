@@ -229,7 +229,7 @@ func (s *supervisor) getEvent(c *seccomp.Call, f *channelFile, in []byte, room i
 		s.program.Answer(c, 0, syscall.EAGAIN)
 		return
 	}
-	go s.awaitEvent(c, f, at, room)
+	s.later(c, func() { s.awaitEvent(c, f, at, room) })
 }
 
 // deliver answers GET_EVENT with the oldest event. It returns false if there is none. If the

@@ -476,7 +476,7 @@ func (s *supervisor) receiveFrom(t threadMemory, c *seccomp.Call, k netlinkSocke
 		unix.Close(k.fd)
 		return false
 	}
-	go s.awaitMessage(t, c, k)
+	s.later(c, func() { s.awaitMessage(t, c, k) })
 	return true
 }
 

@@ -123,13 +123,13 @@ func (s *supervisor) openLink(c *seccomp.Call, dir, arg int, p string, flags int
 		s.program.Answer(c, 0, errnoOf(err))
 		return true
 	}
-	go func() { // the thread makes calls meanwhile, which need an answer
+	s.later(c, func() { // the thread makes calls meanwhile, which need an answer
 		if !s.callFrom(c, fd, func(n int) threadCall {
 			return threadCall{unix.SYS_OPENAT, [3]uint64{uint64(n), c.Args[arg] + uint64(at), uint64(flags)}}
 		}) {
 			s.program.Answer(c, 0, syscall.ELOOP)
 		}
-	}()
+	})
 	return true
 }
 

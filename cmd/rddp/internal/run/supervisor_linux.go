@@ -17,7 +17,6 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/cm"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
 	"github.com/rddp/rddp/internal/locks"
-	"github.com/rddp/rddp/internal/panics"
 	"github.com/rddp/rddp/internal/process"
 	"github.com/rddp/rddp/internal/softrnic"
 	"github.com/rddp/rddp/internal/softrnic/check"
@@ -173,24 +172,13 @@ func (s *supervisor) closeAll() {
 // serve answers calls until the last process under supervision has ended.
 func (s *supervisor) serve() error {
 	t := turns[*seccomp.Call]{next: s.program.Next, answer: func(c *seccomp.Call) {
-		defer s.recovers(c)
+		defer recovers(s.log, s.program, c)
 		s.numbers.note(c)
 		if s.tcp == nil || !s.tcp.answer(c) {
 			s.answer(c)
 		}
 	}}
 	return t.run()
-}
-
-// recovers is deferred by what answers a call. A panic there is a bug: it ends the call with an
-// error, and not the process with the devices of all programs.
-func (s *supervisor) recovers(c *seccomp.Call) {
-	if value := recover(); value != nil {
-		err := panics.New(value)
-		_ = err.Claim() // the log has it
-		s.log.Error("a bug of rddp run makes a call of the program fail", "thread", c.Thread, "kind", c.Kind, "err", err)
-		s.program.Answer(c, 0, syscall.EIO)
-	}
 }
 
 // pathLimit is PATH_MAX.

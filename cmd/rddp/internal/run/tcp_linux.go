@@ -161,13 +161,13 @@ func (t *tcpRelay) answer(c *seccomp.Call) bool {
 		if !ok || !chosen {
 			return false
 		}
-		t.relays.Go(func() { t.connect(c, to) })
+		t.later(c, func() { t.connect(c, to) })
 		return true
 	case seccomp.Listen:
-		t.relays.Go(func() { t.listen(c) })
+		t.later(c, func() { t.listen(c) })
 		return true
 	case seccomp.Accept, seccomp.Accept4:
-		t.relays.Go(func() { t.accept(c) })
+		t.later(c, func() { t.accept(c) })
 		return true
 	case seccomp.GetPeerName, seccomp.GetSockName:
 		return t.name(c)

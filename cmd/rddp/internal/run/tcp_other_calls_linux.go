@@ -35,7 +35,7 @@ func (t *tcpRelay) call32(c *seccomp.Call) bool {
 		}
 	}
 	if isListen {
-		t.relays.Go(func() { t.listen32(&call) })
+		t.later(c, func() { t.listen32(&call) })
 		return true
 	}
 	return t.ifChosen(&call, call.Args[1], uint32(call.Args[2]), func(to netip.AddrPort) (syscall.Errno, bool) {
@@ -97,7 +97,7 @@ func (t *tcpRelay) ifChosen(c *seccomp.Call, addr uint64, n uint32, do func(to n
 	if !ok || !chosen {
 		return false
 	}
-	t.relays.Go(func() {
+	t.later(c, func() {
 		var errno syscall.Errno
 		answered := false
 		fd, err := borrow(c)
