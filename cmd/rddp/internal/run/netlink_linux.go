@@ -64,6 +64,8 @@ const (
 	// mostWaiting is the maximum number of calls that wait in awaitMessage. Each occupies a thread
 	// of this process.
 	mostWaiting = 64
+	// mostDrained is the maximum number of messages that drain takes. 2 MiB have room for fewer.
+	mostDrained = 4096
 	// netlinkGroups is the number of multicast groups that a program may join.
 	netlinkGroups = 32
 	// longestAddress is the length in bytes of a struct sockaddr_storage.
@@ -355,11 +357,24 @@ func connectOnce(fd int, port uint32) error {
 	if err := unix.Connect(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Pid: port}); err != nil {
 		return err
 	}
-	for { // nothing comes any more, so this ends
-		if _, _, err := unix.Recvfrom(fd, nil, unix.MSG_DONTWAIT); err != nil {
+	err := drain(fd)
+	if err != nil {
+		_ = unix.Connect(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}) // so the next call drains it again
+	}
+	return err
+}
+
+// drain takes what a socket has received. Another error than EAGAIN does not say that nothing is
+// left: that of an overrun comes before the messages that the socket still has. drain fails if more
+// messages are left than sockets have room for, as when the program connects the socket to others
+// at the same time.
+func drain(fd int) error {
+	for range mostDrained {
+		if _, _, err := unix.Recvfrom(fd, nil, unix.MSG_DONTWAIT); errors.Is(err, unix.EAGAIN) {
 			return nil
 		}
 	}
+	return unix.ENOBUFS
 }
 
 // open opens the supervisor's socket if it is not open yet. A filter drops what others send to it.

@@ -229,6 +229,30 @@ var netlinkUses = []struct {
 		}
 		return namesDevice(answerTo(fd, netlinkRequest(nldevGet, unix.NLM_F_REQUEST)))
 	}},
+	{"an overrun with messages of another process before the socket is connected", func(fd int) error {
+		const number = 1000 // as above
+		if err := unix.Dup3(fd, number, unix.O_CLOEXEC); err != nil {
+			return err
+		}
+		err := unix.SetsockoptInt(number, unix.SOL_NETLINK, unix.NETLINK_ADD_MEMBERSHIP, 1)
+		if errors.Is(err, syscall.EPERM) {
+			return unix.Close(number) // only root may join a group
+		}
+		port := wantErrno(unix.Sendto(number, make([]byte, 16), 0, kernelAddress), syscall.ECONNREFUSED)
+		err = errors.Join(err, port, unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, 4096), unix.Close(number))
+		if err != nil {
+			return err
+		}
+		other, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_USERSOCK)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(other)
+		for range 16 { // the group gets each message, and its sender an error
+			_ = unix.Sendto(other, []byte("forged"), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Groups: 1})
+		}
+		return namesDevice(answerTo(fd, netlinkRequest(nldevGet, unix.NLM_F_REQUEST)))
+	}},
 	{"addresses of several lengths", func(fd int) error {
 		request := netlinkRequest(nldevGet, unix.NLM_F_REQUEST)
 		for _, n := range []uintptr{12, 16, 28, 128} {
@@ -604,6 +628,13 @@ func TestNetlink(t *testing.T) {
 		if err := under(performance(t, name)...).Run(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestDrainEnds: drain ends even if a socket is never empty.
+func TestDrainEnds(t *testing.T) {
+	if err := drain(-1); !errors.Is(err, unix.ENOBUFS) {
+		t.Errorf("%v, want ENOBUFS", err)
 	}
 }
 
