@@ -217,21 +217,27 @@ func exchangeAt(ctx context.Context, from netip.Addr, to netip.AddrPort, m messa
 func exchange(ctx context.Context, conn *net.UDPConn, m message) (answer message, err error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return answer, err
+	}
 	b := make([]byte, messageLen+longestPrivateData+1)
 	asked := m.appendTo(nil)
 	until := time.Now().Add(refusedFor)
 	var again retry.Wait
 	for {
 		next := time.Now().Add(again.Next())
-		if _, err = conn.Write(asked); err == nil { // the error may belong to the previous question
-			err = conn.SetReadDeadline(next)
+		_, err = conn.Write(asked) // its error may belong to the previous question
+		if e := conn.SetReadDeadline(next); e != nil {
+			return answer, e
 		}
-		for ctx.Err() == nil && err == nil {
+		for ctx.Err() == nil {
 			var n int
-			if n, err = conn.Read(b); err == nil {
-				if a, ok := parseMessage(b[:n]); ok && a.kind != question && a.number == m.number {
-					return a, nil
-				}
+			if n, err = receive(raw, b, err); err != nil {
+				break
+			}
+			if a, ok := parseMessage(b[:n]); ok && a.kind != question && a.number == m.number {
+				return a, nil
 			}
 		}
 		if errors.Is(err, syscall.ECONNREFUSED) && time.Now().After(until) {
@@ -243,6 +249,31 @@ func exchange(ctx context.Context, conn *net.UDPConn, m message) (answer message
 		case <-time.After(time.Until(next)): // ends at once, unless an error came early
 		}
 	}
+}
+
+// receive receives a message. An error of the socket comes before the messages that it still has:
+// here that a later question was refused, because the peer has answered and has ended. So receive
+// returns an error only if there is no message. failed is that of an earlier call, or nil.
+func receive(raw syscall.RawConn, b []byte, failed error) (n int, err error) {
+	err = raw.Read(func(fd uintptr) bool {
+		for {
+			var e error
+			n, _, e = syscall.Recvfrom(int(fd), b, syscall.MSG_DONTWAIT)
+			switch {
+			case e == nil:
+				failed = nil
+				return true
+			case errors.Is(e, syscall.EAGAIN):
+				return failed != nil
+			case errors.Is(e, syscall.EINTR):
+			case failed != nil:
+				return true
+			default:
+				failed = e
+			}
+		}
+	})
+	return max(n, 0), cmp.Or(err, failed)
 }
 
 // A service is the socket and the number of a listener for datagrams, with its questions. The CM's

@@ -5,6 +5,7 @@ package cm
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"net"
 	"net/netip"
 	"reflect"
@@ -299,6 +300,45 @@ func TestWrongAnswers(t *testing.T) {
 		case <-added:
 		case <-prototest.TimeLimit(t).Done():
 			t.Fatal("no answer")
+		}
+	}
+}
+
+// TestReceiveAfterError: an answer arrives although the socket has an error, because the peer has
+// answered and ended while another question was on the way.
+func TestReceiveAfterError(t *testing.T) {
+	for _, again := range []bool{false, true} { // whether a Write gets the error
+		peer, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := net.DialUDP("udp", nil, peer.LocalAddr().(*net.UDPAddr))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := peer.WriteTo([]byte("answer"), conn.LocalAddr()); err != nil {
+			t.Fatal(err)
+		}
+		peer.Close()
+		raw, err := conn.SyscallConn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = conn.Write([]byte("question"))
+		if again {
+			_, err = conn.Write([]byte("question"))
+		}
+		if errors.Is(err, syscall.ECONNREFUSED) != again {
+			t.Fatalf("the question: %v", err)
+		}
+		b := make([]byte, 100)
+		if n, err := receive(raw, b, err); err != nil || string(b[:n]) != "answer" {
+			t.Errorf("%q, %v", b[:n], err)
+		}
+		_, err = conn.Write([]byte("question"))
+		if n, err := receive(raw, b, err); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("without an answer: %q, %v", b[:n], err)
 		}
 	}
 }
