@@ -526,6 +526,6 @@ var runFaults = []Fault{
 		Old: "	theCalm.note()\n	err := r.Process.Write(b, addr)", New: "	err := r.Process.Write(b, addr)",
 		Package: "cmd/rddp/internal/run", Tests: "^TestAccessIsNoted$"},
 	{Name: "a processor held while there is little to do", File: "cmd/rddp/internal/run/calm_linux.go",
-		Old: "if now-last < calmTime && k.on.Load()", New: "if now > last && k.on.Load()",
+		Old: "if now-last >= calmTime || !k.on.Load()", New: "if now <= last || !k.on.Load()",
 		Package: "cmd/rddp/internal/run", Tests: "^TestCalmBegins$"},
 }

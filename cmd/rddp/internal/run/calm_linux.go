@@ -61,12 +61,15 @@ func (k *calm) note() {
 	}
 }
 
-// look begins to hold a processor if there is much to do. now is the time since calmSince.
-func (k *calm) look(now time.Duration) {
+// look begins to hold a processor if there is much to do, and reports whether it has. now is the
+// time since calmSince.
+func (k *calm) look(now time.Duration) (begun bool) {
 	last := time.Duration(k.last.Swap(int64(now)))
-	if now-last < calmTime && k.on.Load() && k.holds.CompareAndSwap(false, true) {
-		go k.hold()
+	if now-last >= calmTime || !k.on.Load() || !k.holds.CompareAndSwap(false, true) {
+		return false
 	}
+	go k.hold()
+	return true
 }
 
 // hold holds a processor of the runtime for as long as there is much to do.
