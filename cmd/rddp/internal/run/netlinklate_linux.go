@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -135,8 +133,9 @@ func (n *netlink) sendAllLate() {
 	for round := leastRound; ; {
 		time.Sleep(round)
 		moved, left, suspects := n.sendRound()
+		open := openSockets(suspects)
 		for _, inode := range suspects {
-			if !isSocketOpen(inode) {
+			if !open[inode] {
 				n.drop(inode)
 			}
 		}
@@ -238,8 +237,9 @@ func (n *netlink) closeUnused() (closed bool) {
 		all = append(all, inode)
 	}
 	n.mu.Unlock()
+	open := openSockets(all)
 	for _, inode := range all {
-		if isSocketOpen(inode) {
+		if open[inode] {
 			continue
 		}
 		closed = true
@@ -252,26 +252,4 @@ func (n *netlink) closeUnused() (closed bool) {
 		n.mu.Unlock()
 	}
 	return closed
-}
-
-// socketLink is how /proc/PID/fd shows a socket.
-const socketLink = "socket:[%d]"
-
-// isSocketOpen reports whether a process other than this one has a socket. If a process cannot be
-// looked at, it is none that this process supervises.
-func isSocketOpen(inode uint64) bool {
-	want, own := fmt.Sprintf(socketLink, inode), fmt.Sprintf("/proc/%d/", os.Getpid())
-	dirs, _ := filepath.Glob("/proc/[0-9]*/fd")
-	for _, dir := range dirs {
-		if strings.HasPrefix(dir, own) {
-			continue
-		}
-		names, _ := os.ReadDir(dir)
-		for _, x := range names {
-			if link, err := os.Readlink(dir + "/" + x.Name()); err == nil && link == want {
-				return true
-			}
-		}
-	}
-	return false
 }

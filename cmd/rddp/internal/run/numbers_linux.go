@@ -78,7 +78,7 @@ func (s *numbers) add(l *seccomp.Listener, c *seccomp.Call, pid int, class secco
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	open, err := openNumbers(pid)
+	open, err := openNumbers(c.Thread)
 	if err != nil {
 		return -1, err
 	}
@@ -117,9 +117,9 @@ func (s *numbers) pickLocked(class seccomp.Class, open map[int]bool, limit int, 
 	return seccomp.Pick(class, open, limit, underWay)
 }
 
-// openNumbers returns the numbers of a process's open descriptors.
-func openNumbers(pid int) (map[int]bool, error) {
-	d, err := os.Open(fmt.Sprintf("/proc/%d/fd", pid))
+// openNumbers returns the numbers of the open descriptors of a thread's process.
+func openNumbers(thread int) (map[int]bool, error) {
+	d, err := os.Open(fmt.Sprintf("/proc/%d/fd", thread))
 	if err != nil {
 		return nil, err
 	}

@@ -417,13 +417,12 @@ func (s *supervisor) forgetUnused() {
 func (f *openFile) isHeld() bool { return f.isHeldBy(f.opener.PID) }
 
 func (f *openFile) isHeldBy(pid int) bool {
-	dir := fmt.Sprintf("/proc/%d/fd/", pid)
-	all, err := os.ReadDir(dir)
+	folder, all, err := descriptors(pid)
 	if err != nil {
 		return !errors.Is(err, os.ErrNotExist)
 	}
 	for _, x := range all {
-		if id, ok := fileAt(dir + x.Name()); ok && id == f.id {
+		if id, ok := fileAt(folder + x.Name()); ok && id == f.id {
 			return true
 		}
 	}
