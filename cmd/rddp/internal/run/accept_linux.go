@@ -239,9 +239,6 @@ func (t *tcpRelay) awaitConnection(tid, listener, thread int, deadline time.Time
 	}
 }
 
-// restart is ERESTARTSYS. The call begins again, unless a signal handler without SA_RESTART runs.
-const restart = syscall.Errno(512)
-
 // interruption returns the error with which a signal ends a waiting call, or 0.
 func interruption(tid int) syscall.Errno {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", tid))

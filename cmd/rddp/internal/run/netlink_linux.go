@@ -495,10 +495,6 @@ func (s *supervisor) receiveFrom(t threadMemory, c *seccomp.Call, k netlinkSocke
 	return true
 }
 
-// errRestart is ERESTARTSYS. When a signal is pending for the thread, the kernel ends the call by
-// EINTR, or has the thread make it again, depending on the signal's handler.
-const errRestart syscall.Errno = 512
-
 // awaitMessage answers recvfrom when a message comes, or after the time limit of the socket. If a
 // signal comes, the kernel ends the call, or begins it anew.
 func (s *supervisor) awaitMessage(t threadMemory, c *seccomp.Call, k netlinkSocket) {
@@ -520,7 +516,7 @@ func (s *supervisor) awaitMessage(t threadMemory, c *seccomp.Call, k netlinkSock
 		}
 		switch own, shared, ok := signalsOf(c.Thread); {
 		case own && end.IsZero():
-			s.program.Answer(c, 0, errRestart)
+			s.program.Answer(c, 0, restart)
 			return
 		case own: // as in the kernel, which does not begin a time limit anew
 			s.program.Answer(c, 0, syscall.EINTR)

@@ -4,6 +4,7 @@ package run
 
 import (
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -18,6 +19,10 @@ const (
 	// calls, each checks less often, so the processor time stays the same.
 	pollersMost = 8
 )
+
+// restart is ERESTARTSYS. When a signal is pending for the thread, the kernel has the thread make
+// the call again, or ends it by EINTR if a handler without SA_RESTART runs.
+const restart syscall.Errno = 512
 
 // signalPollers counts the waiting calls that check for signals.
 type signalPollers struct{ n atomic.Int64 }
