@@ -23,7 +23,7 @@ type lateAnswers struct {
 	pid   int // of the process that has asked
 	all   [][]byte
 	len   int // of all, in bytes
-	stuck int // the rounds since an answer has been sent
+	stuck int // the rounds of sendAllLate since an answer has been sent
 }
 
 const (
@@ -102,7 +102,6 @@ func (n *netlink) sendLocked(l *lateAnswers) (done bool) {
 		case errors.Is(err, unix.ECONNREFUSED):
 			return true
 		case err != nil:
-			l.stuck++
 			return false
 		}
 		l.len -= len(l.all[0])
@@ -157,7 +156,7 @@ func (n *netlink) sendRound() (moved, left bool, suspects []uint64) {
 		before := l.len
 		if n.sendLocked(l) {
 			n.dropLocked(l)
-		} else if l.stuck%roundsStuck == 0 {
+		} else if l.stuck++; l.stuck%roundsStuck == 0 {
 			suspects = append(suspects, inode)
 		}
 		moved = moved || l.len < before
