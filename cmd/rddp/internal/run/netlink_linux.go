@@ -28,9 +28,8 @@ import (
 // Such a socket has a value of SO_RCVLOWAT that no program sets, which has no effect on netlink.
 // The kernel keeps it as long as the socket, and so do children.
 type netlink struct {
-	device  nldev.Device
-	opened  atomic.Bool  // a program has opened such a socket
-	waiting atomic.Int32 // the calls of awaitMessage that run
+	device nldev.Device
+	opened atomic.Bool // a program has opened such a socket
 
 	// mu is held while answers are sent, so that those of two requests do not mix.
 	mu locks.Mutex[locks.Netlink]
@@ -44,6 +43,8 @@ type netlink struct {
 	sending bool                    // +checklocks:mu
 	// copies of the programs' sockets by their inodes, if the supervisor cannot borrow descriptors
 	copies map[uint64]int // +checklocks:mu
+	// the number of calls of awaitMessage that run, by the process that waits
+	waiting map[int]int // +checklocks:mu
 }
 
 // A netlinkSocket is this process's copy of a program's socket.
@@ -62,8 +63,8 @@ const (
 	// mostParts is the maximum number of parts of a sendmsg, and of messages of a sendmmsg.
 	mostParts = 64
 	// mostWaiting is the maximum number of calls that wait in awaitMessage. Each occupies a thread
-	// of this process.
-	mostWaiting = 64
+	// of this process. A process has at most as many as it leaves free, so none ever takes all.
+	mostWaiting = 128
 	// mostDrained is the maximum number of messages that drain takes. 2 MiB have room for fewer.
 	mostDrained = 4096
 	// netlinkGroups is the number of multicast groups that a program may join.
@@ -484,21 +485,51 @@ func (s *supervisor) receiveFrom(t threadMemory, c *seccomp.Call, k netlinkSocke
 	}
 	flags, err := unix.FcntlInt(uintptr(k.fd), unix.F_GETFL, 0)
 	waits := err == nil && flags&unix.O_NONBLOCK == 0 && c.Args[3]&unix.MSG_DONTWAIT == 0
-	if !waits || s.netlink.waiting.Add(1) > mostWaiting {
-		if waits {
-			s.netlink.waiting.Add(-1)
-		}
+	pid, err := process.Leader(c.Thread)
+	if !waits || err != nil || !s.netlink.beginWait(pid) {
 		unix.Close(k.fd)
 		return false
 	}
-	s.later(c, func() { s.awaitMessage(t, c, k) })
+	s.later(c, func() {
+		defer s.netlink.endWait(pid)
+		s.awaitMessage(t, c, k)
+	})
 	return true
+}
+
+// beginWait notes that a call of a process waits. It returns false if there is no room for one
+// more.
+func (n *netlink) beginWait(pid int) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	own, free := 1, mostWaiting-1
+	for p, calls := range n.waiting {
+		free -= calls
+		if p == pid {
+			own += calls
+		}
+	}
+	if own > free {
+		return false
+	}
+	if n.waiting == nil {
+		n.waiting = make(map[int]int)
+	}
+	n.waiting[pid]++
+	return true
+}
+
+func (n *netlink) endWait(pid int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.waiting[pid]--; n.waiting[pid] == 0 {
+		delete(n.waiting, pid)
+	}
 }
 
 // awaitMessage answers recvfrom when a message comes, or after the time limit of the socket. If a
 // signal comes, the kernel ends the call, or begins it anew.
 func (s *supervisor) awaitMessage(t threadMemory, c *seccomp.Call, k netlinkSocket) {
-	defer s.netlink.waiting.Add(-1)
 	defer unix.Close(k.fd)
 	every := s.pollers.enter()
 	defer s.pollers.leave()

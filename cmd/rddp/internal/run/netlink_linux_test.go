@@ -631,6 +631,26 @@ func TestNetlink(t *testing.T) {
 	}
 }
 
+// TestWaitsOfProcess: a process whose calls wait leaves room for those of others.
+func TestWaitsOfProcess(t *testing.T) {
+	n := new(netlink)
+	fill := func(pid int) (calls int) {
+		for n.beginWait(pid) {
+			calls++
+		}
+		return calls
+	}
+	if one, two, three := fill(1), fill(2), fill(3); one != mostWaiting/2 || two != one/2 || three != two/2 {
+		t.Errorf("%d, %d and %d calls of %d may wait", one, two, three, mostWaiting)
+	}
+	for range mostWaiting / 2 {
+		n.endWait(1)
+	}
+	if calls := fill(4); calls == 0 || len(n.waiting) != 3 { // +checklocksignore: nobody else has it
+		t.Errorf("%d calls may wait after others have ended", calls)
+	}
+}
+
 // TestDrainEnds: drain ends even if a socket is never empty.
 func TestDrainEnds(t *testing.T) {
 	if err := drain(-1); !errors.Is(err, unix.ENOBUFS) {
