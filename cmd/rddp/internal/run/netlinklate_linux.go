@@ -4,14 +4,10 @@ package run
 
 import (
 	"errors"
-	"fmt"
-	"os"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
 )
 
 // lateAnswers are the answers for which a program's socket has had no room yet. They are sent as
@@ -172,83 +168,4 @@ func (n *netlink) drop(inode uint64) {
 	if l := n.late[inode]; l != nil {
 		n.dropLocked(l)
 	}
-}
-
-// putBack sends a message again that the program has not got.
-func (n *netlink) putBack(k netlinkSocket, b []byte) {
-	port, err := netlinkPort(k.fd)
-	if err != nil {
-		return
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	_ = unix.Sendto(n.fd, b, unix.MSG_DONTWAIT, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Pid: port})
-}
-
-// keepCopy keeps a copy of a program's new socket until no process has that socket.
-func (n *netlink) keepCopy(fd int) error {
-	n.closeUnused()
-	inode, err := inodeOf(fd)
-	if err != nil {
-		return err
-	}
-	if fd, err = unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0); err != nil {
-		return err
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.copies == nil {
-		n.copies = make(map[uint64]int)
-	}
-	n.copies[inode] = fd
-	return nil
-}
-
-// copyOf returns a copy of the socket behind the descriptor of a call, if the supervisor has one.
-func (n *netlink) copyOf(c *seccomp.Call) (k netlinkSocket, ok bool) {
-	var inode uint64
-	link, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", c.Thread, int32(c.Args[0])))
-	if err != nil {
-		return k, false
-	}
-	if _, err := fmt.Sscanf(link, socketLink, &inode); err != nil {
-		return k, false
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	fd, ok := n.copies[inode]
-	if !ok {
-		return k, false
-	}
-	fd, err = unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
-	return netlinkSocket{fd, inode}, err == nil
-}
-
-// closeUnused closes this process's copies of sockets that no other process has. It reports whether
-// there were any.
-func (n *netlink) closeUnused() (closed bool) {
-	n.mu.Lock()
-	var all []uint64
-	for inode := range n.copies {
-		all = append(all, inode)
-	}
-	for inode := range n.late {
-		all = append(all, inode)
-	}
-	n.mu.Unlock()
-	open := openSockets(all)
-	for _, inode := range all {
-		if open[inode] {
-			continue
-		}
-		closed = true
-		n.drop(inode)
-		n.mu.Lock()
-		if fd, ok := n.copies[inode]; ok {
-			unix.Close(fd)
-			delete(n.copies, inode)
-		}
-		n.mu.Unlock()
-	}
-	return closed
 }
