@@ -83,10 +83,11 @@ func mayNameBelow(p string) bool {
 const maxLinks = 40
 
 // resolve returns the path to which the kernel would come if the tree were part of the host. It
-// follows symbolic links, the last one only if follow is set. ok is false if that path is neither
-// served nor above a served one.
+// follows symbolic links, the last one only if follow is set. A slash stays behind a file that is
+// no folder. ok is false if that path is neither served nor above a served one.
 func (t *tree) resolve(p string, follow bool) (at string, ok bool) {
 	at = "/"
+	folder := false // what at names must be a folder
 	for links := 0; p != ""; {
 		name, rest, more := strings.Cut(p, "/")
 		p = rest
@@ -97,7 +98,7 @@ func (t *tree) resolve(p string, follow bool) (at string, ok bool) {
 			at = path.Dir(at)
 			continue
 		}
-		at = path.Join(at, name)
+		at, folder = path.Join(at, name), more
 		if at == "/proc" {
 			return "", false // its links depend on who asks
 		}
@@ -120,7 +121,16 @@ func (t *tree) resolve(p string, follow bool) (at string, ok bool) {
 		}
 	}
 	_, isAbove := above[at]
+	if folder && isServed(at) && !isFolder(t.host(at)) {
+		at += "/" // so a call for it fails as the program's would
+	}
 	return at, isAbove || isServed(at)
+}
+
+// isFolder reports whether a path is that of a folder.
+func isFolder(p string) bool {
+	var st unix.Stat_t
+	return unix.Lstat(p, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR
 }
 
 // host returns the path of the host that has what the program finds at p.

@@ -53,6 +53,10 @@ func lookProgram(args []string) error {
 var looks = []search{
 	{"readlink of the device", "../../devices/virtual/infiniband/" + DeviceName, func() (string, error) { return os.Readlink(asLink) }},
 	{"readlink of a file", "invalid argument", func() (string, error) { return failure(readLinkAt(unix.AT_FDCWD, asLink+"/node_guid")) }},
+	{"a file with a slash behind it", "not a directory", func() (string, error) { return failure("", opens(asLink+"/node_desc/", unix.O_RDONLY)) }},
+	{"the device's file with a slash behind it", "not a directory", func() (string, error) { return failure("", opens(devPath+"/", unix.O_RDWR)) }},
+	{"a link with a slash behind it", "", func() (string, error) { return "", opens(asLink+"/", unix.O_PATH|unix.O_NOFOLLOW|unix.O_DIRECTORY) }},
+	{"stat of a file with a slash behind it", "not a directory", func() (string, error) { return failure("", unix.Stat(asLink+"/node_desc/", new(unix.Stat_t))) }},
 	{"realpath", asReal, func() (string, error) { return filepath.EvalSymlinks(asLink) }},
 	{"realpath of the class", ofClass, func() (string, error) { return filepath.EvalSymlinks(ofClass) }},
 	{"two folders above the device", "/sys/devices/virtual", func() (string, error) { return filepath.EvalSymlinks(asLink + "/subsystem/" + DeviceName + "/../..") }},
@@ -386,6 +390,15 @@ func ownLink() (string, error) {
 	}
 	got, err := read(unix.AT_FDCWD, link+"/"+DeviceName+"/node_desc")
 	return got, errors.Join(err, os.Remove(link))
+}
+
+// opens returns the error of an open.
+func opens(name string, flags int) error {
+	fd, err := unix.Open(name, flags|unix.O_CLOEXEC, 0)
+	if err == nil {
+		unix.Close(fd)
+	}
+	return err
 }
 
 // The program finds the device in each way in which programs look for one.
