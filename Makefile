@@ -255,10 +255,12 @@ commands: bin/tier
 release: bin/nfpm bin/cyclonedx-gomod bin/image
 	@$(GO) run ./.ci/release -version='$(VERSION)' -key='$(KEY)'
 
-# Two builds of one tree are equal, and what the packages install is all there, works, and goes again.
+# Two builds of one tree are equal, and what the packages install is all there, works, and goes again. The action, and the examples for
+# workflows, Compose and Kubernetes, are what those read, and do what they say.
 packages: bin/nfpm bin/cyclonedx-gomod bin/image
-	@./.ci/install dpkg rpm man-db systemd git openssh-client
+	@./.ci/install dpkg rpm man-db systemd git openssh-client curl openssl
 	$(GO) test -count=1 -timeout=10m ./.ci/release
+	GOWORK=off $(GO) test -C .ci/deploy -count=1 -timeout=10m .
 
 bin/nfpm:
 	GOWORK=off $(GO) build -C .ci/tools -o '$(CURDIR)/bin/nfpm' github.com/goreleaser/nfpm/v2/cmd/nfpm
