@@ -72,7 +72,7 @@ RACY   = $$($(GO) list $(ALL) ./.ci/tier | grep -vxF "$$($(GO) list $(WILD) $(LI
 # The tests of time and rate, as a pattern: those in files *_timing_test.go. They are part of make wild alone.
 TIMING = ^($$(sed -n 's/^func \(Test[^(]*\).*/\1/p' $$(find . -name '*_timing_test.go') | paste -sd'|' -))\$$
 
-GATE   = format vet lint locks cross race norace lists
+GATE   = format vet lint locks api cross race norace lists
 PARTS  = wild-race wild-norace wild-timing foreignquick interop verbsquick commands demo
 VERBS  = ^($$(sed -n 's/^func \(Test[^(]*\).*/\1/p' $$(grep -l '^//go:build verbs' cmd/rddp/internal/run/*_test.go) | paste -sd'|' -))\$$
 TAGS   = interop,tshark,models,conformance,mutations,soak,foreign,verbs,commands
@@ -156,6 +156,11 @@ vet:
 lint:
 	GOWORK=off $(GO) build -C .ci/tools -o '$(CURDIR)/bin/staticcheck' honnef.co/go/tools/cmd/staticcheck
 	./bin/staticcheck -tags=$(TAGS) $(ALL) ./.ci/tier ./.ci/release
+
+# What a program uses must not go unmeant: see docs/stability.md.
+api:
+	GOWORK=off $(GO) build -C .ci/tools -o '$(CURDIR)/bin/apidiff' golang.org/x/exp/cmd/apidiff
+	@.ci/api
 
 # gVisor's checklocks reads the annotations and follows each lock. Its -inferred is off: it guesses which fields a lock guards and
 # counts those too that nothing ever changes.
@@ -257,7 +262,7 @@ release: bin/nfpm bin/cyclonedx-gomod bin/image
 
 # Two builds of one tree are equal, and what the packages install is all there, works, and goes again. The action, and the examples for
 # workflows, Compose and Kubernetes, are what those read, and do what they say.
-packages: bin/nfpm bin/cyclonedx-gomod bin/image
+packages: bin/nfpm bin/cyclonedx-gomod bin/image api
 	@./.ci/install dpkg rpm man-db systemd git openssh-client curl openssl
 	$(GO) test -count=1 -timeout=10m ./.ci/release
 	GOWORK=off $(GO) test -C .ci/deploy -count=1 -timeout=10m .

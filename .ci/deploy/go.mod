@@ -6,6 +6,7 @@ go 1.26.3
 require (
 	github.com/compose-spec/compose-go/v2 v2.9.1
 	github.com/rhysd/actionlint v1.7.12
+	golang.org/x/mod v0.37.0
 	k8s.io/api v0.37.2
 	sigs.k8s.io/yaml v1.6.0
 )

@@ -6,6 +6,7 @@ go 1.26.3
 tool (
 	github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod
 	github.com/goreleaser/nfpm/v2/cmd/nfpm
+	golang.org/x/exp/cmd/apidiff
 	gvisor.dev/gvisor/tools/checklocks/cmd/checklocks
 	honnef.co/go/tools/cmd/staticcheck
 )
