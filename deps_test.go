@@ -177,7 +177,7 @@ var mayImport = map[string][]string{
 		"cmd/rddp/internal/tlsfiles", "internal/tlshandshake",
 	},
 	"cmd/rddp/internal/errtext":  {"extsock", "internal/tlshandshake", "mpa", "rdmap"},
-	"cmd/rddp/internal/demo":     {"internal/accept", "ddp", "extsock", "extsock/capture", "rdmap"},
+	"cmd/rddp/internal/demo":     {"internal/accept", "ddp", "extsock", "extsock/capture", "rdmap", "toe/verbs"},
 	"cmd/rddp/internal/filecopy": {"internal/admission", "ddp", "extsock", "mpa", "rdmap", "internal/accept", "cmd/rddp/internal/errtext", "cmd/rddp/internal/cliparse", "internal/tlshandshake"},
 	"cmd/rddp/internal/cliparse": {},
 	"cmd/rddp/internal/hostile":  {},

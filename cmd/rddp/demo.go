@@ -14,8 +14,11 @@ import (
 func demoCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "demo",
-		Usage: "move a real file between two processes by RDMA over TCP, next to plain TCP",
-		Description: "The capture is of a second, short run. An interrupt keeps a capture of an earlier run.\n\n" +
+		Usage: "show an RDMA device, a Read from a stopped program, and a file that crosses by RDMA",
+		Description: "On Linux, a program under rddp run has an RDMA device, and lends a counter. Its memory is read over RDMA\n" +
+			"while it runs and while it is stopped (SIGSTOP), when it answers nothing over TCP. Then a file moves\n" +
+			"between two processes, next to plain TCP.\n\n" +
+			"The capture is of a second, short run of that. An interrupt keeps a capture of an earlier run.\n\n" +
 			"   rddp demo --size 1g --rounds 1\n" +
 			"   rddp demo --file big.iso --capture /tmp/demo.pcapng",
 		Flags: []cli.Flag{
@@ -24,6 +27,7 @@ func demoCommand() *cli.Command {
 			&cli.IntFlag{Name: "rounds", Usage: "how often to move the file", Value: 3},
 			&cli.StringFlag{Name: "capture", TakesFile: true, Usage: "write the capture to this `FILE`", Value: "rddp-demo.pcapng"},
 			&cli.BoolFlag{Name: "server", Hidden: true},
+			&cli.BoolFlag{Name: "lender", Hidden: true},
 		},
 		Action: func(ctx context.Context, c *cli.Command) error {
 			if c.Args().Present() {
@@ -38,13 +42,18 @@ func demoCommand() *cli.Command {
 			if c.Bool("server") {
 				return demo.Serve(os.Stdin, c.Root().Writer)
 			}
+			if c.Bool("lender") {
+				return demo.Lend(os.Stdin, c.Root().Writer)
+			}
 			self, err := os.Executable()
 			if err != nil {
 				return err
 			}
 			o := demo.Options{
 				File: c.String("file"), Size: size(c, "size"), Rounds: c.Int("rounds"), Capture: c.String("capture"),
-				Server: []string{self, "demo", "--server"},
+				Server:     []string{self, "demo", "--server"},
+				Lender:     []string{self, "run", "--iwarp", "--address", "127.0.0.1", self, "demo", "--lender"},
+				DeviceInfo: []string{self, "run", "ibv_devinfo"},
 			}
 			if term.IsTerminal(int(os.Stderr.Fd())) {
 				o.Progress = showProgress()

@@ -13,6 +13,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rddp/rddp/extsock"
@@ -28,6 +30,9 @@ type Options struct {
 	Dir     string   // the directory for the files; "" means a temporary directory that is removed at the end
 	Capture string   // name of the capture; "" means rddp-demo.pcapng
 	Server  []string // the command that calls Serve; it runs in Dir
+	// Lender is the command that calls Lend under rddp run, and DeviceInfo one that runs
+	// ibv_devinfo there. Without Lender no device is shown.
+	Lender, DeviceInfo []string
 	// Progress, if not nil, is called when n bytes of the file have been moved by RDMA; total is
 	// the number of bytes in all rounds.
 	Progress func(n, total int64)
@@ -72,6 +77,9 @@ func Run(ctx context.Context, o Options, out io.Writer) (err error) {
 	}
 	if len(content) == 0 {
 		return fmt.Errorf("%s is empty", file)
+	}
+	if err := showDevice(ctx, o, out); err != nil {
+		return err
 	}
 	fmt.Fprintf(out, "file       %s, %.1f MiB\n", file, float64(len(content))/(1<<20))
 	s, err := start(ctx, o.Server, o.Dir)
@@ -240,6 +248,9 @@ type server struct {
 	cmd         *exec.Cmd
 	hold        io.Closer // closing it ends the process
 	rdma, plain string    // its addresses
+	// Of Lend: the PID of the program, which cmd runs, and its device.
+	pid    int
+	device string
 }
 
 func start(ctx context.Context, command []string, dir string) (*server, error) {
@@ -260,6 +271,10 @@ func start(ctx context.Context, command []string, dir string) (*server, error) {
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err == nil {
 		_, err = fmt.Sscan(line, &s.rdma, &s.plain)
+	}
+	if rest := strings.Fields(line); err == nil && len(rest) == 4 {
+		s.device = rest[2]
+		s.pid, err = strconv.Atoi(rest[3])
 	}
 	if err != nil {
 		s.stop()

@@ -92,7 +92,7 @@ func Serve(in io.Reader, out io.Writer) error {
 func logged(serve func(net.Conn) error) func(net.Conn) {
 	return func(c net.Conn) {
 		defer c.Close()
-		if err := serve(c); err != nil && !errors.Is(err, io.EOF) {
+		if err := serve(c); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) { // Lend closes its device at the end
 			fmt.Fprintln(os.Stderr, "rddp demo: server:", err)
 		}
 	}
