@@ -33,6 +33,55 @@ func TestReadAfterSend(t *testing.T) {
 	}
 }
 
+// TestFence: the payload of a fenced work request is what a Read or an atomic in front of it has
+// brought.
+func TestFence(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		for _, reads := range []uint32{guest.OpRead, guest.OpFetchAdd} {
+			if plain && reads == guest.OpFetchAdd {
+				continue // RFC 5040 has no atomics
+			}
+			for _, then := range []uint32{guest.OpSend, guest.OpWrite} {
+				t.Run(fmt.Sprint("plain ", plain, ", operation ", reads, ", then ", then), func(t *testing.T) {
+					a, b := newProgram(t, newDevice(t)), newProgram(t, newDevice(t))
+					qa, qb := a.qp(nil), b.qp(nil)
+					if !plain {
+						joinPair(t, a, b, qa, qb)
+					} else if pa := a.pairOf(t, qa); pa != nil {
+						c := b.connectPlain(t, qb, pa.Config(Plain, 1, 1))
+						if err := pa.Start(c, Plain, true, 0, nil, func() {}); err != nil {
+							t.Fatal(err)
+						}
+					}
+					for i := range 50 {
+						want := b.fill(0, 8, byte(i))
+						a.fill(64, 8, 99)
+						if then == guest.OpSend {
+							qb.PostRecv(8, b.mr.Part(64, 8))
+						}
+						qb.PostRecv(9, b.mr.Part(128, 8))
+						list := []guest.SGE{a.mr.Part(64, 8)}
+						if err := qa.Post(
+							guest.WR{ID: 1, Op: reads, Remote: b.mr.Addr, Key: b.mr.Key, List: list},
+							guest.WR{ID: 2, Op: then, Flags: guest.Fence, Remote: b.mr.Addr + 64, Key: b.mr.Key, List: list},
+							guest.WR{ID: 3, Op: guest.OpSend, Flags: guest.Signaled, List: list[:0]}); err != nil {
+							t.Fatal(err)
+						}
+						a.want("the last Send", 3, uverbs.Success)
+						if then == guest.OpSend {
+							b.want("the fenced Send", 8, uverbs.Success)
+						}
+						b.want("the last receive", 9, uverbs.Success)
+						if !bytes.Equal(b.read(64, 8), want) {
+							t.Fatalf("the fenced work request %d has left before the answer came", i)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
 // TestReadAfterImmediate: a Read or atomic behind immediate data, for which the peer has no
 // receive, does not begin before the peer's program has posted one. Until then, the program may
 // change the memory.

@@ -173,6 +173,11 @@ func (o *outgoing) mayRead(depth int) bool {
 	return n < depth
 }
 
+// isReading reports whether Reads or atomics are under way.
+func (o *outgoing) isReading() bool {
+	return slices.ContainsFunc(o.flights, func(f *flight) bool { return isRead(f.op) && f.awaits > 0 })
+}
+
 // isInOrder reports whether a flight that accesses the peer's memory directly comes behind the data
 // that receives place there. Over InfiniBand a Write, a Read or an atomic never overtakes a Send.
 // Here the connection places Writes and answers Reads, while frames go to the receiver and may wait

@@ -149,7 +149,7 @@ func (s *sender) take(q *queuePair) bool {
 // post adds a piece to the batch. It returns false if that must wait, or if the work request has
 // failed.
 func (s *sender) post(l *link, b *batch, p piece) bool {
-	r, header := rdmap.WorkRequest{Remote: s.remote(), Fence: p.fence}, 0
+	r, header := rdmap.WorkRequest{Remote: s.remote()}, 0
 	switch p.kind {
 	case pieceNone:
 		return false

@@ -58,8 +58,7 @@ const (
 // A piece is what goes out of a work request at once.
 type piece struct {
 	kind  pieceKind
-	last  bool // nothing of the work request follows
-	fence bool
+	last  bool   // nothing of the work request follows
 	n     uint32 // bytes of payload
 	frame frame
 }
@@ -145,8 +144,9 @@ func (s *sending) begins(o *outgoing) bool {
 // next returns the next piece of the work request. Once it has left, sent must be called.
 func (s *sending) next(o *outgoing) piece {
 	f, op, left := s.flight, s.wr.Op, s.flight.n-s.done
-	p := piece{fence: s.first && s.wr.Flags&uverbs.Fence != 0}
+	var p piece
 	switch {
+	case s.first && s.wr.Flags&uverbs.Fence != 0 && o.isReading(): // its payload may be what a Read brings
 	case isLocal(op):
 		p.kind, p.last = pieceLocal, true
 	case o.kind == linkPlain && !isRead(op) && !f.isWrite():
