@@ -45,20 +45,17 @@ func (t *tcpRelay) listen(c *seccomp.Call) {
 		t.program.Continue(c)
 		return
 	}
-	defer unix.Close(fd)
 	at, chosen, err := t.listener(fd)
-	switch {
-	case !chosen:
-	case err == nil:
+	if chosen && err == nil {
 		t.sourceOf(fd)
 		t.log.Info("listener for DDP", "at", at, "tls", t.secure)
 		if err := deferAccept(fd); err != nil {
 			t.log.Warn("each connection costs more than it should", "listener", at, "err", err)
 		}
-	default:
-		if t.untouchedListener(c, at, err) {
-			return
-		}
+	}
+	unix.Close(fd) // before the answer: the program may close the listener, and want its port again
+	if chosen && err != nil && t.untouchedListener(c, at, err) {
+		return
 	}
 	t.program.Continue(c)
 }

@@ -122,22 +122,23 @@ func (s *supervisor) answerNetlink(t threadMemory, c *seccomp.Call) bool {
 	if c.Kind == seccomp.RecvFrom {
 		return s.receiveFrom(t, c, k)
 	}
-	defer unix.Close(k.fd)
+	var n int64
+	var e syscall.Errno
 	switch c.Kind {
 	case seccomp.Bind:
-		s.program.Answer(c, 0, s.netlink.bind(t, c, k.fd))
+		e = s.netlink.bind(t, c, k.fd)
 	case seccomp.SetOption:
-		s.program.Answer(c, 0, joinGroup(t, c))
+		e = joinGroup(t, c)
 	case seccomp.SendMMsg:
-		n, e := s.sendMany(t, c, k)
-		s.program.Answer(c, n, e)
+		n, e = s.sendMany(t, c, k)
 	default:
-		b, e := sent(t, c)
-		if e == 0 {
+		var b []byte
+		if b, e = sent(t, c); e == 0 {
 			e = s.request(c, k, b)
 		}
-		s.program.Answer(c, int64(len(b)), e)
+		n = int64(len(b))
 	}
+	k.answer(s, c, n, e)
 	return true
 }
 

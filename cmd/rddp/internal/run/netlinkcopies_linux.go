@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -18,6 +19,13 @@ import (
 type netlinkSocket struct {
 	fd    int
 	inode uint64
+}
+
+// answer closes the copy and then answers a call: the program may close the socket at once, and
+// want its port for another one. It returns what Answer returns.
+func (k netlinkSocket) answer(s *supervisor, c *seccomp.Call, value int64, e syscall.Errno) bool {
+	unix.Close(k.fd)
+	return s.program.Answer(c, value, e)
 }
 
 // netlinkSocket returns a copy of the descriptor of a call. ok is false if it is not that of a

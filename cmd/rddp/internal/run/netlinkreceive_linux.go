@@ -28,7 +28,6 @@ const (
 // should answer: nothing has come, and the program does not wait.
 func (s *supervisor) receiveFrom(t threadMemory, c *seccomp.Call, k netlinkSocket) bool {
 	if s.receive(t, c, k) {
-		unix.Close(k.fd)
 		return true
 	}
 	flags, err := unix.FcntlInt(uintptr(k.fd), unix.F_GETFL, 0)
@@ -78,7 +77,6 @@ func (n *netlink) endWait(pid int) {
 // awaitMessage answers recvfrom when a message comes, or after the time limit of the socket. If a
 // signal comes, the kernel ends the call, or begins it anew.
 func (s *supervisor) awaitMessage(t threadMemory, c *seccomp.Call, k netlinkSocket) {
-	defer unix.Close(k.fd)
 	every := s.pollers.enter()
 	defer s.pollers.leave()
 	var end time.Time
@@ -95,25 +93,27 @@ func (s *supervisor) awaitMessage(t threadMemory, c *seccomp.Call, k netlinkSock
 		}
 		switch own, shared, ok := signalsOf(c.Thread); {
 		case own && end.IsZero():
-			s.program.Answer(c, 0, restart)
+			k.answer(s, c, 0, restart)
 			return
 		case own: // as in the kernel, which does not begin a time limit anew
-			s.program.Answer(c, 0, syscall.EINTR)
+			k.answer(s, c, 0, syscall.EINTR)
 			return
 		case shared || !ok: // if the signal is for another thread, the kernel goes on waiting
+			unix.Close(k.fd)
 			s.program.Continue(c)
 			return
 		}
 		if !end.IsZero() && !time.Now().Before(end) {
-			s.program.Answer(c, 0, syscall.EAGAIN)
+			k.answer(s, c, 0, syscall.EAGAIN)
 			return
 		}
 		every = s.pollers.interval()
 	}
 }
 
-// receive answers recvfrom with the next message. It returns false if there is none. As in the
-// kernel, a message whose place is no memory of the program is lost.
+// receive answers recvfrom with the next message, and closes the copy of the socket. It returns
+// false if there is none. As in the kernel, a message whose place is no memory of the program is
+// lost.
 func (s *supervisor) receive(t threadMemory, c *seccomp.Call, k netlinkSocket) bool {
 	s.netlink.sendLate(k.inode)
 	flags := int(c.Args[3])
@@ -123,7 +123,7 @@ func (s *supervisor) receive(t threadMemory, c *seccomp.Call, k netlinkSocket) b
 	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR):
 		return false
 	case err != nil:
-		s.program.Answer(c, 0, errnoOf(err))
+		k.answer(s, c, 0, errnoOf(err))
 		return true
 	}
 	b = b[:min(n, len(b))]
@@ -131,18 +131,15 @@ func (s *supervisor) receive(t threadMemory, c *seccomp.Call, k netlinkSocket) b
 	if e == 0 {
 		e = writeSockaddr(t, bytesOf(&unix.RawSockaddrNetlink{Family: unix.AF_NETLINK}), c.Args[4], c.Args[5])
 	}
-	if !s.program.Answer(c, int64(n), e) && flags&unix.MSG_PEEK == 0 {
-		s.netlink.putBack(k, b) // a signal has come (before Linux 5.19), or the thread has been killed
+	port, err := netlinkPort(k.fd)
+	if !k.answer(s, c, int64(n), e) && flags&unix.MSG_PEEK == 0 && err == nil {
+		s.netlink.putBack(port, b) // a signal has come (before Linux 5.19), or the thread has been killed
 	}
 	return true
 }
 
-// putBack sends a message again that the program has not got.
-func (n *netlink) putBack(k netlinkSocket, b []byte) {
-	port, err := netlinkPort(k.fd)
-	if err != nil {
-		return
-	}
+// putBack sends a message to a port again that the program has not got.
+func (n *netlink) putBack(port uint32, b []byte) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	_ = unix.Sendto(n.fd, b, unix.MSG_DONTWAIT, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Pid: port})

@@ -50,8 +50,9 @@ const sysConnect = 3
 func (t *tcpRelay) listen32(c *seccomp.Call) {
 	fd, err := borrow(c)
 	if err == nil {
-		defer unix.Close(fd)
-		if at, chosen, _ := t.listener(fd); chosen && t.untouchedListener(c, at, err32Bit) {
+		at, chosen, _ := t.listener(fd)
+		unix.Close(fd) // as in listen
+		if chosen && t.untouchedListener(c, at, err32Bit) {
 			return
 		}
 	} else {
@@ -102,9 +103,10 @@ func (t *tcpRelay) ifChosen(c *seccomp.Call, addr uint64, n uint32, do func(to n
 		answered := false
 		fd, err := borrow(c)
 		if err == nil {
-			defer unix.Close(fd)
 			var fresh bool
-			if fresh, err = t.check(fd); err == nil && fresh {
+			fresh, err = t.check(fd)
+			unix.Close(fd) // as in listen
+			if err == nil && fresh {
 				errno, answered = do(to)
 			}
 		}
