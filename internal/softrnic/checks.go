@@ -2,7 +2,9 @@ package softrnic
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/softrnic/check"
 )
 
@@ -79,7 +81,41 @@ func (c *Context) checkLeftLocked(k *check.Reporter) {
 func (c *Context) Unmaps(isOf func(Process) bool, addr, n uint64) {
 	for _, o := range c.shown.list() {
 		if m, ok := o.(*memoryRegion); ok && addr < m.Start+m.Len && m.Start < addr+n && !m.isOnDemand() && isOf(m.process) {
+			m.unmapped.add(check.Span{Addr: addr, Len: n})
 			c.dev.check.Add(check.Unmaps(m.String(), addr, n))
+		}
+	}
+}
+
+// spans are parts of memory. Any goroutine may use them.
+type spans struct {
+	mu  locks.Mutex[locks.Leaf]
+	all []check.Span // +checklocks:mu
+}
+
+// maxSpans bounds the parts of a memory region that are remembered.
+const maxSpans = 64
+
+func (s *spans) add(x check.Span) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.all) < maxSpans {
+		s.all = append(s.all, x)
+	}
+}
+
+// has reports whether one of the parts overlaps x.
+func (s *spans) has(x check.Span) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.all, x.Overlaps)
+}
+
+// checkUse is the event that n bytes at addr of the program's memory are accessed through m.
+func (m *memoryRegion) checkUse(addr, n uint64) {
+	if k := m.pd.check; k != nil {
+		if s := (check.Span{Addr: addr, Len: n}); m.unmapped.has(s) {
+			k.Add(check.Uses(m.String(), s))
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/internal/softrnic/check"
 	"github.com/rddp/rddp/internal/testkit/guest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
 // A checkLog has what the checker has found.
@@ -94,6 +95,20 @@ func TestCheckUnmaps(t *testing.T) {
 	log.wants()
 	p.ctx.Unmaps(own, end-4096, 8192)
 	log.wants("or dropped their pages, and has not deregistered them")
+	q := p.qp(nil)
+	if err := q.Join(p.gid, q.Num); err != nil {
+		t.Fatal(err)
+	}
+	for _, off := range []int{0, memoryLen - 64} { // a part that is there, and the part that was given up
+		if err := q.Post(guest.WR{Op: uint32(uverbs.OpWrite), Flags: uint32(uverbs.Signaled), List: []guest.SGE{p.mr.Part(off, 64)}, Remote: p.mr.Addr + 4096, Key: p.mr.Key}); err != nil {
+			t.Fatal(err)
+		}
+		p.poll(1)
+		if off == 0 {
+			log.wants()
+		}
+	}
+	log.wants("check=stale")
 }
 
 // TestCheckUnmappedBefore: so is memory that is gone when it is deregistered.
@@ -121,4 +136,163 @@ func TestCheckUnmappedBefore(t *testing.T) {
 		}
 	}
 	log.wants("has not deregistered them")
+}
+
+// has waits until there is a finding with a text.
+func (l *checkLog) has(text string) {
+	l.t.Helper()
+	prototest.Wait(l.t, "a finding: "+text, func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return strings.Contains(l.b.String(), text)
+	})
+}
+
+// checkedPairs returns a program that is checked, with two queue pairs that are joined. attrs
+// changes the attributes in RTR and RTS.
+func checkedPairs(t *testing.T, attrs func(in []byte)) (p *program, log *checkLog, a, b *guest.QP) {
+	t.Helper()
+	p, log = newChecked(t)
+	size := func(c *guest.QPConfig) { c.Depth = 8 }
+	a, b = p.qp(size), p.qp(size)
+	for _, x := range []struct {
+		state  uint8
+		change func(in []byte)
+	}{{guest.Init, nil}, {guest.RTR, attrs}, {guest.RTS, attrs}} {
+		for _, q := range [][2]*guest.QP{{a, b}, {b, a}} {
+			if err := q[0].Modify(x.state, p.gid, q[1].Num, x.change); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return p, log, a, b
+}
+
+// TestCheckQueues: the device tells the checker of work requests, completions and attributes.
+func TestCheckQueues(t *testing.T) {
+	write := func(p *program, q *guest.QP, id uint64, flags uint32) {
+		if err := q.Post(guest.WR{ID: id, Op: uint32(uverbs.OpWrite), Flags: flags, List: []guest.SGE{p.mr.Part(0, 64)}, Remote: p.mr.Addr + 4096, Key: p.mr.Key}); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Run("none", func(t *testing.T) {
+		p, log, a, b := checkedPairs(t, nil)
+		b.PostRecv(9, p.mr.Part(8192, 64))
+		write(p, a, 1, 0)
+		if err := a.Post(guest.WR{ID: 2, Op: uint32(uverbs.OpSend), Flags: uint32(uverbs.Signaled), List: []guest.SGE{p.mr.Part(0, 64)}}); err != nil {
+			t.Fatal(err)
+		}
+		p.poll(2)
+		for _, q := range []*guest.QP{a, b} {
+			if _, err := p.Destroy(uint32(uverbs.DestroyQP), q.Handle); err != nil {
+				t.Fatal(err)
+			}
+		}
+		log.wants()
+	})
+	t.Run("unsignaled", func(t *testing.T) {
+		p, log, a, _ := checkedPairs(t, nil)
+		for id := range uint64(9) {
+			write(p, a, id, 0)
+		}
+		log.has("check=send-queue")
+	})
+	t.Run("early", func(t *testing.T) {
+		p, log := newChecked(t)
+		a := p.qp(nil)
+		if err := a.Modify(guest.Init, p.gid, 0, nil); err != nil {
+			t.Fatal(err)
+		}
+		write(p, a, 1, uint32(uverbs.Signaled))
+		log.has("posted in INIT")
+	})
+	t.Run("receive", func(t *testing.T) {
+		p, log, a, _ := checkedPairs(t, nil)
+		if err := a.Post(guest.WR{ID: 2, Op: uint32(uverbs.OpSend), Flags: uint32(uverbs.Signaled), List: []guest.SGE{p.mr.Part(0, 64)}}); err != nil {
+			t.Fatal(err)
+		}
+		log.has("check=receives")
+		if _, err := p.Destroy(uint32(uverbs.DestroyQP), a.Handle); err != nil {
+			t.Fatal(err)
+		}
+		log.has("until the end, because rnr_retry 7")
+	})
+	t.Run("error", func(t *testing.T) {
+		p, log, a, _ := checkedPairs(t, nil)
+		if err := a.Modify(guest.Err, p.gid, 0, nil); err != nil {
+			t.Fatal(err)
+		}
+		for id := range uint64(4) {
+			write(p, a, id, uint32(uverbs.Signaled))
+			p.poll(1)
+		}
+		log.has("check=state")
+	})
+	for text, at := range map[string]int{"timeout is 0": 105, "retry_cnt is 0": 106, "min_rnr_timer is 0": 103} {
+		t.Run(text, func(t *testing.T) {
+			p, log, a, _ := checkedPairs(t, func(in []byte) { in[at] = 0 })
+			write(p, a, 1, uint32(uverbs.Signaled))
+			log.has(text)
+		})
+	}
+	t.Run("depth", func(t *testing.T) {
+		p, log, a, _ := checkedPairs(t, func(in []byte) { in[101] = 0 })
+		if err := a.Post(guest.WR{ID: 1, Op: uint32(uverbs.OpRead), Flags: uint32(uverbs.Signaled), List: []guest.SGE{p.mr.Part(0, 64)}, Remote: p.mr.Addr + 4096, Key: p.mr.Key}); err != nil {
+			t.Fatal(err)
+		}
+		log.has("check=depth")
+	})
+	t.Run("completions", func(t *testing.T) {
+		p, log := newChecked(t)
+		small, err := p.CQ(2, -1, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := p.qp(func(c *guest.QPConfig) { c.Send, c.Recv = small, small })
+		for id := range uint64(3) {
+			a.PostRecv(id, p.mr.Part(0, 8))
+		}
+		if err := a.Join(p.gid, a.Num); err != nil {
+			t.Fatal(err)
+		}
+		write(p, a, 1, uint32(uverbs.Signaled))
+		log.has("check=completion-queue")
+	})
+}
+
+// TestCheckArmed: completions that were there when the program asked for an event, and that it does
+// not poll, are found at the end of the queue.
+func TestCheckArmed(t *testing.T) {
+	p, log := newChecked(t)
+	channel, err := p.Channel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cq, err := p.CQ(8, channel, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := p.qp(func(c *guest.QPConfig) { c.Send, c.Recv = cq, cq })
+	if err := a.Join(p.gid, a.Num); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Post(guest.WR{ID: 1, Op: uint32(uverbs.OpWrite), Flags: uint32(uverbs.Signaled), List: []guest.SGE{p.mr.Part(0, 64)}, Remote: p.mr.Addr + 4096, Key: p.mr.Key}); err != nil {
+		t.Fatal(err)
+	}
+	prototest.Wait(t, "a completion", func() bool {
+		p.ctx.mu.Lock()
+		defer p.ctx.mu.Unlock()
+		next, polled := p.ctx.cqs[cq.Handle].progress()
+		return next > polled+1
+	})
+	if err := p.Arm(cq, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Destroy(uint32(uverbs.DestroyQP), a.Handle); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Destroy(uint32(uverbs.DestroyCQ), cq.Handle); err != nil {
+		t.Fatal(err)
+	}
+	log.has("check=armed")
 }

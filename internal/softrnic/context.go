@@ -8,6 +8,7 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/ring"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/softrnic/check"
 )
 
 // A Caller is the program that has sent a command.
@@ -273,6 +274,9 @@ type commands struct {
 func (c *commands) QueryDevice() uverbs.Device {
 	d := limits
 	d.GUID = c.dev.guid
+	if c.dev.check != nil { // as of common cards
+		d.MaxRead, d.MaxSGE, d.MaxReadSGE = check.MostReads, check.MostSGEs, check.MostSGEs
+	}
 	if c.dev.noAtomics {
 		d.Atomics = uverbs.AtomicNone
 		d.Paging.RC &^= uverbs.PagingAtomic
@@ -395,7 +399,7 @@ func (c *commands) QueryPort(port uint8) (gids uint32, err error) {
 //
 // +checklocks:c.mu
 func (c *commands) AllocPD() (handle uint32) {
-	pd := &protectionDomain{handle: c.newHandle(), context: c.number, keys: &c.dev.keys}
+	pd := &protectionDomain{handle: c.newHandle(), context: c.number, keys: &c.dev.keys, check: c.dev.check}
 	c.pds[pd.handle] = pd
 	c.shown.add(pd.handle, pd)
 	return pd.handle

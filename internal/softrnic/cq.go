@@ -36,7 +36,8 @@ type completionQueue struct {
 	// asynchronous events
 	asyncEvents uint32 // +checklocks:mu
 	// A completion was lost, because the ring was full
-	overrun bool // +checklocks:mu
+	overrun bool       // +checklocks:mu
+	checked *checkedCQ // +checklocks:mu
 }
 
 // complete adds a completion. solicits says that it is one that a solicited notice waits for.
@@ -46,7 +47,9 @@ func (q *completionQueue) complete(w *uverbs.WC, solicits bool) {
 	if q.ring == nil {
 		return
 	}
-	if !q.ring.Put(w.Put) {
+	put := q.ring.Put(w.Put)
+	q.checkPutLocked(w, !put)
+	if !put {
 		// A program must make its CQ as long as its queues. As with a NIC, the completion is lost,
 		// and the program gets an event.
 		if !q.overrun {
@@ -57,6 +60,7 @@ func (q *completionQueue) complete(w *uverbs.WC, solicits bool) {
 	}
 	if q.armed == anyNext || q.armed == solicited && (solicits || w.Status != uverbs.Success) {
 		q.armed = noNotice
+		q.checkFiresLocked()
 		if q.channel.Send(uverbs.AppendCompletionEvent(nil, q.userHandle)) {
 			q.events++
 		}
@@ -67,6 +71,7 @@ func (q *completionQueue) complete(w *uverbs.WC, solicits bool) {
 func (q *completionQueue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.checkEndLocked()
 	q.ring = nil
 }
 
@@ -76,6 +81,7 @@ func (q *completionQueue) arm(n notice) {
 	defer q.mu.Unlock()
 	if q.channel != nil {
 		q.armed = max(q.armed, n) // a program that has asked for any completion keeps that request
+		q.checkArmLocked(n)
 	}
 }
 
@@ -118,9 +124,10 @@ func (c *commands) CreateCQ(a uverbs.CQ) (handle, entries uint32, at uverbs.Mapp
 	if ch != nil {
 		ch.users++
 	}
+	q.checkCQ(a.CQE)
 	c.cqs[q.handle] = q
 	c.shown.add(q.handle, q)
-	return q.handle, min(r.Cap(), limits.MaxCQE), at, nil
+	return q.handle, c.dev.room(a.CQE, r.Cap(), limits.MaxCQE), at, nil
 }
 
 // ResizeCQ gives a CQ a ring for n entries.
@@ -150,7 +157,10 @@ func (c *commands) ResizeCQ(handle, n uint32) (has uint32, at uverbs.Mapping, er
 	}
 	c.giveBackLocked(q.at)
 	q.ring, q.at = r, at
-	return min(r.Cap(), limits.MaxCQE), at, nil
+	if q.checked != nil {
+		q.checked.Entries = int(n)
+	}
+	return c.dev.room(n, r.Cap(), limits.MaxCQE), at, nil
 }
 
 // ReqNotifyCQ asks for an event.
@@ -187,8 +197,12 @@ func (c *commands) DestroyCQ(handle uint32) (completions, asynchronous uint32, e
 		completions = q.events - min(q.events, uint32(q.channel.TakeBack(isAbout(q.userHandle))))
 	}
 	q.channel.leave()
+	q.checkEndLocked()
 	q.ring = nil
 	c.giveBackLocked(q.at)
 	delete(c.cqs, handle)
-	return completions, c.reported(q.userHandle, q.asyncEvents), nil
+	asynchronous = c.reported(q.userHandle, q.asyncEvents)
+	c.checkAcks(q.String(), "ibv_ack_cq_events", cqAcks, q.userHandle, q.handle, completions)
+	c.checkAcks(q.String(), "ibv_ack_async_event", asyncCQ, q.userHandle, q.handle, asynchronous)
+	return completions, asynchronous, nil
 }

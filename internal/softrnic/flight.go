@@ -191,6 +191,7 @@ func (l *link) retireLocked() {
 			l.q.failLater(l, f.status, cmp.Or(f.why, l.out.why, "a work request has failed"))
 			return
 		}
+		l.q.checkDone(f)
 		if f.signaled {
 			l.q.sendCQ.complete(&uverbs.WC{ID: f.id, Op: uverbs.WCOpOf(f.op), Len: f.n, QPN: l.q.num}, false)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/softrnic/check"
 )
 
 // A Process is the memory of a program. Any goroutine may call the methods. They fail once the
@@ -31,7 +32,8 @@ type protectionDomain struct {
 	// users is the number of objects that use the PD. Only a holder of the Context's mutex changes
 	// it.
 	users atomic.Int32
-	keys  *keyBook // of the device
+	keys  *keyBook        // of the device
+	check *check.Reporter // nil if the program is not checked
 
 	port port // where the peers of its queue pairs connect
 
@@ -51,6 +53,8 @@ type memoryRegion struct {
 	process Process
 	uverbs.MemoryRegion
 	region *ddp.Region
+	// what the program has unmapped since, if it is checked
+	unmapped spans
 
 	mu locks.Mutex[locks.RNICRegion]
 	// the windows that are bound to it; nil once it is deregistered
@@ -82,10 +86,12 @@ func (m *memoryRegion) hasWindow() bool {
 
 // ReadAt and WriteAt are for ddp.Domain.RegisterMemory.
 func (m *memoryRegion) ReadAt(p []byte, off int64) (int, error) {
+	m.checkUse(m.Start+uint64(off), uint64(len(p)))
 	return len(p), m.process.Read(p, m.Start+uint64(off))
 }
 
 func (m *memoryRegion) WriteAt(p []byte, off int64) (int, error) {
+	m.checkUse(m.Start+uint64(off), uint64(len(p)))
 	return len(p), m.process.Write(p, m.Start+uint64(off))
 }
 
@@ -202,6 +208,7 @@ func (pd *protectionDomain) find(s uverbs.SGE, write bool) (*memoryRegion, uint6
 
 // copy copies b to or from addr by do. It fails once m is deregistered.
 func (m *memoryRegion) copy(b []byte, addr uint64, do func(p Process, b []byte, addr uint64) error) error {
+	m.checkUse(addr, uint64(len(b)))
 	m.copying.RLock()
 	defer m.copying.RUnlock()
 	switch {

@@ -79,6 +79,7 @@ func (l *link) notReadyFor(number uint32, timer uint8) error {
 // +checklocks:l.q.mu
 func (l *link) notReadyLocked() {
 	if number := l.out.notReady; l.out.waited(number) {
+		l.q.checkRefused()
 		l.refuseLocked(number, uverbs.RNRRetryExceeded, "the peer's program has posted no receive")
 	}
 }

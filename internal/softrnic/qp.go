@@ -71,7 +71,8 @@ type queuePair struct {
 	// warns of work requests that are posted too early
 	early sync.Once
 	// ends the faults that begin with RTS; nil if there are none
-	stopFaults func() // +checklocks:mu
+	stopFaults func()       // +checklocks:mu
+	checked    *checkedPair // nil unless the program is checked
 }
 
 // beginFaultsLocked begins the injected faults that begin with RTS, whether the program or a
@@ -147,6 +148,7 @@ func (c *commands) CreateQP(a uverbs.QP) (made uverbs.CreatedQP, err error) {
 		c.giveBackLocked(q.rqAt)
 		return made, syscall.ENOMEM
 	}
+	q.checkPair(&a.Caps)
 	c.enlistLocked(q)
 	return uverbs.CreatedQP{Handle: q.handle, Num: q.num, Caps: q.caps, SQ: q.sqAt, RQ: q.rqAt}, nil
 }
@@ -162,7 +164,7 @@ func (c *Context) makeRingsLocked(q *queuePair) error {
 	if q.sq, q.sqAt, ok = c.newRingLocked(q.caps.MaxSendWR, uverbs.SendElementLen(q.caps.MaxSendSGE, q.caps.MaxInline)); !ok {
 		return errNoRoom
 	}
-	q.caps.MaxSendWR = min(q.sq.Cap(), limits.MaxQPWR) // a program may ask for as many as it has got
+	q.caps.MaxSendWR = c.dev.room(q.caps.MaxSendWR, q.sq.Cap(), limits.MaxQPWR) // a program may ask for as many as it has got
 	if q.recv != nil {
 		return nil
 	}
@@ -171,7 +173,7 @@ func (c *Context) makeRingsLocked(q *queuePair) error {
 		c.giveBackLocked(q.sqAt)
 		return errNoRoom
 	}
-	q.recv, q.rqAt, q.caps.MaxRecvWR = &receiveQueue{ring: r}, at, min(r.Cap(), limits.MaxQPWR)
+	q.recv, q.rqAt, q.caps.MaxRecvWR = &receiveQueue{ring: r}, at, c.dev.room(q.caps.MaxRecvWR, r.Cap(), limits.MaxQPWR)
 	return nil
 }
 
@@ -240,6 +242,7 @@ func (q *queuePair) modify(a *uverbs.Change) error {
 		if to == uverbs.Err {
 			(&end{q: q, status: uverbs.FlushErr, why: programEnds, steps: endToErr}).run()
 		} else {
+			q.checkReset(false)
 			q.reset()
 		}
 		return nil
@@ -254,6 +257,7 @@ func (q *queuePair) modify(a *uverbs.Change) error {
 	q.beginFaultsLocked()
 	managed, life := q.ctx.dev.expects(far{q.life.attrs.Address.DGID, q.life.attrs.DestQPN}), q.life.number
 	q.mu.Unlock()
+	q.checkModifies(to, managed)
 	if early {
 		q.warnEarly(from)
 	}
@@ -332,7 +336,9 @@ func (c *commands) DestroyQP(handle uint32) (events uint32, err error) {
 		return 0, none("QP", handle)
 	}
 	c.destroyQPLocked(q)
-	return c.reported(q.userHandle, q.events.Load()), nil
+	events = c.reported(q.userHandle, q.events.Load())
+	c.checkAcks(q.String(), "ibv_ack_async_event", qpAcks, q.userHandle, q.handle, events)
+	return events, nil
 }
 
 // destroyQPLocked ends q. When it returns, nothing looks at the rings of q any more.
@@ -344,6 +350,7 @@ func (c *Context) destroyQPLocked(q *queuePair) {
 	delete(c.pairs, q.handle)
 	c.pairsMu.Unlock()
 	c.dev.remove(q)
+	q.checkReset(true)
 	q.reset()
 	q.sendMu.Lock()
 	q.mu.Lock()
@@ -449,6 +456,7 @@ func (q *queuePair) isEarly(s uverbs.State) bool { return s < uverbs.RTS && q.sq
 
 func (q *queuePair) warnEarly(s uverbs.State) {
 	q.early.Do(func() {
+		q.checkEarly(s)
 		q.ctx.dev.log.Warn("work requests too early", "qpn", q.num, "state", s.String(), "why", errEarly)
 	})
 }
@@ -463,6 +471,9 @@ func (q *queuePair) drainLocked() {
 	if turn == turnAwait && q.sq.Len() > 0 {
 		q.waitLocked()
 	}
+	if turn == turnSend && q.checked != nil && q.sq.Len() > 0 {
+		q.checkLooksLocked()
+	}
 	q.mu.Unlock()
 	switch turn {
 	case turnEarly:
@@ -470,6 +481,7 @@ func (q *queuePair) drainLocked() {
 			q.warnEarly(state)
 		}
 	case turnFlush:
+		q.checkFlush()
 		q.sender.flush(q)
 	case turnDatagrams:
 		q.sender.sendDatagrams(q)

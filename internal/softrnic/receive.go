@@ -122,6 +122,7 @@ func (r *receiver) handle(f frame, payload []byte) error {
 // +checklocks:r.l.q.recvMu
 func (r *receiver) waitLocked(d time.Duration) {
 	if r.every = d; d >= lookSlowly {
+		r.l.q.checkReceive(false)
 		r.late = r.l.q.ctx.late.add(r.l.q.recv, r.lookForReceives)
 		return
 	}

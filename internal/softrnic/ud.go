@@ -133,6 +133,7 @@ func (s *sender) sendDatagrams(q *queuePair) {
 			s.fail(q, f.status, cmp.Or(f.why, "a datagram could not be sent"))
 			return
 		}
+		q.checkDone(f)
 		if f.signaled {
 			q.sendCQ.complete(&uverbs.WC{ID: f.id, Op: uverbs.WCOpOf(f.op), Len: f.n, QPN: q.num}, false)
 		}
@@ -226,6 +227,7 @@ func (q *queuePair) receiveDatagram(h *datagram, payload []byte, from netip.Addr
 	}
 	entry, low, ok := q.recv.take()
 	if !ok {
+		q.checkReceive(true)
 		return
 	}
 	if low {

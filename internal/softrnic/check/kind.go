@@ -7,6 +7,16 @@ type Kind uint8
 const (
 	Leak Kind = iota
 	Unmapped
+	Stale
+	SendQueue
+	CompletionQueue
+	Receives
+	State
+	Wait
+	Retry
+	Depth
+	Events
+	Armed
 	kinds
 )
 
@@ -16,8 +26,18 @@ var kindTable = [kinds]struct {
 	name, rule string
 	note       bool
 }{
-	Leak:     {"leak", "a program destroys what it has created: the man page of each function that creates names the one that destroys", false},
-	Unmapped: {"unmapped", "registered memory stays mapped until ibv_dereg_mr(3) has returned: a card keeps the old pages, and does not see the new ones", false},
+	Leak:            {"leak", "a program destroys what it has created: the man page of each function that creates names the one that destroys", false},
+	Stale:           {"stale", "registered memory stays mapped while it is used: a card keeps the old pages, and does not see the new ones", false},
+	Unmapped:        {"unmapped", "registered memory stays mapped until ibv_dereg_mr(3) has returned: a card keeps the old pages until then", true},
+	SendQueue:       {"send-queue", "ibv_post_send(3), ibv_create_qp(3): at most max_send_wr work requests are outstanding, and the completion of a signaled one frees the places of those up to it", false},
+	CompletionQueue: {"completion-queue", "ibv_create_cq(3): a queue has room for all completions that may come before the program polls; otherwise it overruns (IBV_EVENT_CQ_ERR)", false},
+	Receives:        {"receives", "ibv_post_recv(3): a message needs a receive that is posted before it arrives; otherwise the sender waits (RNR) or, with UD, it is lost", false},
+	State:           {"state", "ibv_modify_qp(3), InfiniBand Architecture 10.3.1: send work requests are posted in RTS, receives from INIT on", false},
+	Wait:            {"wait", "ibv_modify_qp(3), InfiniBand Architecture tables 45 and 78: codes of time in which 0 and 7 do not mean no wait", false},
+	Retry:           {"retry", "ibv_modify_qp(3): retry_cnt is how often a request without an answer is repeated", false},
+	Depth:           {"depth", "ibv_modify_qp(3), ibv_query_device(3): max_rd_atomic and max_dest_rd_atomic bound the Reads and atomics under way, and a device has a limit for them", false},
+	Events:          {"events", "ibv_get_cq_event(3), ibv_get_async_event(3): each event is acknowledged, before its object is destroyed", false},
+	Armed:           {"armed", "ibv_req_notify_cq(3), ibv_get_cq_event(3): an event tells of completions that come after the request, so the program polls once more after it", false},
 }
 
 // String returns the name of the kind.

@@ -13,6 +13,19 @@ func Unmaps(region string, addr, n uint64) Finding {
 	return Finding{Unmapped, region, fmt.Sprintf("the program has unmapped %d bytes at %#x, or dropped their pages, and has not deregistered them", n, addr)}
 }
 
+// A Span is n bytes of memory at addr.
+type Span struct{ Addr, Len uint64 }
+
+// Overlaps reports whether two spans have a byte in common.
+func (s Span) Overlaps(x Span) bool {
+	return s.Len > 0 && x.Len > 0 && s.Addr-x.Addr < x.Len || s.Len > 0 && x.Len > 0 && x.Addr-s.Addr < s.Len
+}
+
+// Uses is the event that memory of a region is accessed that the program has unmapped.
+func Uses(region string, s Span) Finding {
+	return Finding{Stale, region, fmt.Sprintf("%d bytes at %#x are used, and the program has unmapped them since they were registered: on a card these are the old pages", s.Len, s.Addr)}
+}
+
 // maxSamples bounds how many places of a memory region are looked at.
 const maxSamples = 64
 

@@ -23,3 +23,18 @@ func TestSample(t *testing.T) {
 		}
 	}
 }
+
+// TestOverlaps: spans overlap if they have a byte in common.
+func TestOverlaps(t *testing.T) {
+	for _, tt := range []struct {
+		a, b Span
+		want bool
+	}{
+		{Span{10, 10}, Span{20, 10}, false}, {Span{10, 11}, Span{20, 10}, true}, {Span{10, 30}, Span{20, 5}, true}, {Span{20, 5}, Span{20, 5}, true},
+		{Span{20, 0}, Span{10, 30}, false}, {Span{10, 30}, Span{20, 0}, false}, {Span{1 << 63, 1 << 62}, Span{0, 1 << 40}, false},
+	} {
+		if tt.a.Overlaps(tt.b) != tt.want || tt.b.Overlaps(tt.a) != tt.want {
+			t.Errorf("%v and %v: want %t", tt.a, tt.b, tt.want)
+		}
+	}
+}

@@ -8,9 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // TestCheckedPrograms: each program of testdata/check makes one mistake, which is found, and has a
@@ -61,4 +64,42 @@ func TestCheckedPrograms(t *testing.T) {
 		table += fmt.Sprintf("%-14s %8d %6d %12d\n", kind, s.programs, s.found, s.alarms)
 	}
 	t.Logf("\n%s", table)
+}
+
+// realFindings are the findings in programs of others that are right: docs/check.md has them. The
+// command line matches program, and the line of the log what.
+var realFindings = []struct{ program, what string }{
+	{`^ib_\w+ -R`, `msg="(PD|rdma_cm id) .* check=leak`},
+	{`^ib_send_bw .*127.0.0.1`, `msg="CQ .* check=leak`},
+	{`^ib_atomic_lat `, `check=leak`},
+	{`^r(io)?stream -p`, `msg="rdma_cm id .* check=leak`},
+	{`ucx_perftest`, `note=unmapped`},
+}
+
+// TestCheckedPairs: in the programs of rdma-core, perftest and UCX nothing is found that is wrong.
+func TestCheckedPairs(t *testing.T) {
+	pairs := slices.Concat(connectedPairs, datagramPairs)
+	for _, line := range programPairs {
+		pairs = append(pairs, [2]string{line, line + " 127.0.0.1"})
+	}
+	for _, lines := range testmode.Share(t, pairs) {
+		t.Run(lines[1], func(t *testing.T) {
+			for i, text := range runProgramPair(t, superviseNote, lines[0], lines[1]) {
+				for line := range strings.Lines(text) {
+					if strings.HasPrefix(line, "time=") && !strings.Contains(line, "msg=checked ") && !isReal(lines[i], line) {
+						t.Errorf("%s: %s", lines[i], line)
+					}
+				}
+			}
+		})
+	}
+}
+
+func isReal(program, line string) bool {
+	for _, r := range realFindings {
+		if regexp.MustCompile(r.program).MatchString(program) && regexp.MustCompile(r.what).MatchString(line) {
+			return true
+		}
+	}
+	return false
 }

@@ -170,8 +170,8 @@ const pairTime = 2 * time.Minute
 
 // runProgramPair runs two programs under supervisors of a face. The second starts when the first
 // listens. %d in their command lines is the port; without it they use the port of librdmacm's
-// examples.
-func runProgramPair(t *testing.T, face, line1, line2 string) {
+// examples. What they print is returned.
+func runProgramPair(t *testing.T, face, line1, line2 string) (printed [2]string) {
 	port := freePort(t)
 	if !strings.Contains(line1, "%d") {
 		port = 7174
@@ -209,6 +209,7 @@ func runProgramPair(t *testing.T, face, line1, line2 string) {
 	if err := errors.Join(second.Wait(), <-ended); err != nil {
 		t.Errorf("%v\n%s\n%s", err, &texts[0], &texts[1])
 	}
+	return [2]string{texts[0].String(), texts[1].String()}
 }
 
 func freePort(t *testing.T) int {

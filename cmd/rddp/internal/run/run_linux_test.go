@@ -38,7 +38,8 @@ const (
 	perform   = "perform"
 
 	superviseCheck = "supervise-check"
-	findingsStatus = 88 // of a program that is checked and has findings
+	superviseNote  = "supervise-note" // checks too, and the status is the program's own
+	findingsStatus = 88               // of a program that is checked and has findings
 
 	// environment variables
 	endsStage     = "RDDP_TEST_ENDS_STAGE" // has a signal end the stage
@@ -58,7 +59,7 @@ func TestMain(m *testing.M) {
 			status = 125
 		}
 		os.Exit(status)
-	case supervise, superviseIWARP, superviseCheck:
+	case supervise, superviseIWARP, superviseCheck, superviseNote:
 		faults, err := fault.Parse(strings.Fields(os.Getenv(faultOfTest)))
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -66,7 +67,7 @@ func TestMain(m *testing.M) {
 		}
 		status, err := Run(context.Background(), Config{
 			Args: os.Args[1:], Addresses: []netip.Addr{netip.MustParseAddr(cmp.Or(os.Getenv(addressOfTest), "127.0.0.1"))}, IWARP: os.Args[0] == superviseIWARP, Faults: faults,
-			Check: os.Args[0] == superviseCheck, CheckStatus: findingsStatus, Log: logOfTest(),
+			Check: isChecked(), CheckStatus: map[string]int{superviseCheck: findingsStatus}[os.Args[0]], Log: logOfTest(),
 		})
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -85,9 +86,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// isChecked reports whether this process is a supervisor that checks the program.
+func isChecked() bool { return os.Args[0] == superviseCheck || os.Args[0] == superviseNote }
+
 // logOfTest returns the log of a supervisor: nothing, unless it checks the program.
 func logOfTest() *slog.Logger {
-	if os.Args[0] != superviseCheck {
+	if !isChecked() {
 		return nil
 	}
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))

@@ -1,4 +1,4 @@
-// unmapped: a buffer that is unmapped and mapped again is at the same address, and still registered as the old one
+// stale: a buffer that is unmapped and mapped again is at the same address, and still registered as the old one
 #include "check.h"
 
 int main(int argc, char **argv) {

@@ -1,0 +1,14 @@
+// depth: a Read is posted, and max_dest_rd_atomic of the peer is 0
+#include "check.h"
+
+int main(int argc, char **argv) {
+	open_device(argc, argv);
+	if (fault)
+		with.max_dest_rd_atomic = 0;
+	struct end a = make_end(), b = make_end();
+	join(&a, &b);
+	MUST(!post(&a, &b, IBV_WR_RDMA_READ, IBV_SEND_SIGNALED, 1, 0, 64));
+	struct ibv_wc w;
+	MUST(try_wc(&a, &w, 20));
+	return done(&a, &b);
+}

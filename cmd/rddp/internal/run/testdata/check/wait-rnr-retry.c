@@ -1,0 +1,17 @@
+// wait: with rnr_retry 7 a message without a receive waits for ever
+#include "check.h"
+
+int main(int argc, char **argv) {
+	open_device(argc, argv);
+	with.rnr_retry = 7;
+	struct end a = make_end(), b = make_end();
+	join(&a, &b);
+	if (!fault)
+		MUST(!post_recv(&b, 1, 0, 64));
+	MUST(!post_send(&a, IBV_SEND_SIGNALED, 1, 0, 64));
+	struct ibv_wc w;
+	try_wc(&a, &w, fault ? 0.3 : 20);
+	if (!fault)
+		wait_wc(&b);
+	return done(&a, &b);
+}

@@ -1,0 +1,97 @@
+package check
+
+import (
+	"fmt"
+	"time"
+)
+
+// A CQ is what is known of a completion queue. Its methods get the number of completions that are
+// in the queue.
+type CQ struct {
+	Name    string
+	Entries int // as the program has asked for them
+
+	put int // completions
+	// by QPN, the number of completions up to the first one with an error
+	failed map[uint32]int
+	// The program has asked for an event while there were completions, and had polled so many, less
+	// 1, before. It is 0 if that is not so.
+	armed int
+	since time.Time
+}
+
+// lostAfter is how long the completions of a queue that is armed may lie there before it counts as
+// a mistake.
+const lostAfter = time.Second
+
+// Puts is the event that a completion of a queue pair comes.
+func (q *CQ) Puts(qpn uint32, failed bool, n int, now time.Time) (all []Finding) {
+	q.put++
+	if failed {
+		if q.failed == nil {
+			q.failed = make(map[uint32]int)
+		}
+		if _, ok := q.failed[qpn]; !ok {
+			q.failed[qpn] = q.put
+		}
+	}
+	if n > q.Entries {
+		all = append(all, Finding{CompletionQueue, q.Name, fmt.Sprintf("it has room for %d completions, and %d are in it: on a card it overruns", q.Entries, n)})
+	}
+	if q.armed == q.put-n+1 && now.Sub(q.since) >= lostAfter {
+		all = append(all, q.lost(n-1))
+	}
+	return all
+}
+
+// Next returns the number of the next completion, and Polled how many the program has polled.
+func (q *CQ) Next() int        { return q.put + 1 }
+func (q *CQ) Polled(n int) int { return q.put - n }
+
+// HasPolledError reports whether the program has polled a completion with an error of a queue pair.
+func (q *CQ) HasPolledError(qpn uint32, n int) bool {
+	at, ok := q.failed[qpn]
+	return ok && q.put-n >= at
+}
+
+// Forgets is the event that a queue pair is reset.
+func (q *CQ) Forgets(qpn uint32) { delete(q.failed, qpn) }
+
+// MayCome is the event that so many completions may come besides those that are there.
+func (q *CQ) MayCome(signaled, receives, n int) (all []Finding) {
+	if signaled+receives+n > q.Entries {
+		all = append(all, Finding{CompletionQueue, q.Name, fmt.Sprintf(
+			"it has room for %d completions, and more may come: %d of signaled work requests and %d of receives that are posted, besides %d that are in it",
+			q.Entries, signaled, receives, n)})
+	}
+	return all
+}
+
+// Arms is the event that the program asks for an event for the next completion.
+func (q *CQ) Arms(n int, now time.Time) {
+	if q.armed, q.since = 0, now; n > 0 {
+		q.armed = q.put - n + 1
+	}
+}
+
+// Fires is the event that the program gets the event that it has asked for.
+func (q *CQ) Fires() { q.armed = 0 }
+
+// Ends is the event that the queue is destroyed, or its program ends.
+func (q *CQ) Ends(n int) (all []Finding) {
+	if n > 0 && q.armed == q.put-n+1 {
+		all = append(all, q.lost(n))
+	}
+	return all
+}
+
+func (q *CQ) lost(n int) Finding {
+	return Finding{Armed, q.Name, fmt.Sprintf(
+		"the program has asked for an event while %d completions were there, and has not polled since: no event tells of them, so poll once more after ibv_req_notify_cq", n)}
+}
+
+// Unacknowledged is the event that a queue is destroyed with so many events that the program has
+// got and not acknowledged.
+func Unacknowledged(object, by string, n int) Finding {
+	return Finding{Events, object, fmt.Sprintf("%d events are not acknowledged by %s: its destruction waits for that, for ever", n, by)}
+}

@@ -1,0 +1,155 @@
+package check
+
+import "fmt"
+
+// A Pair is what is known of the send queue of a queue pair.
+type Pair struct {
+	Name    string
+	MaxSend int // the size of the send queue, as the program has asked for it
+
+	posted int    // work requests since the last reset
+	freed  int    // of these, how many have given back their places
+	marks  []mark // the signaled ones whose completions the program has not polled
+	silent int    // unsignaled ones in a row
+	looked bool   // the attributes have been looked at
+	// In ERR: the work requests that were posted before have been flushed, and how many were posted
+	// after the program had polled a completion with an error
+	flushed bool
+	after   int
+}
+
+// A mark is a signaled work request.
+type mark struct {
+	posted int // the number of work requests up to it
+	at     int // the number of its completion in the completion queue; 0 if it has not come
+}
+
+// Posts is the event that the device takes a work request from the queue, in which others wait. The
+// program has polled so many completions of the completion queue.
+func (p *Pair) Posts(signaled bool, waiting, polled int) (all []Finding) {
+	for len(p.marks) > 0 && p.marks[0].at > 0 && p.marks[0].at <= polled {
+		p.freed, p.marks = p.marks[0].posted, p.marks[1:]
+	}
+	p.posted++
+	p.silent++
+	if signaled {
+		p.silent = 0
+		p.marks = append(p.marks, mark{posted: p.posted})
+	}
+	switch taken := p.posted - p.freed + waiting; {
+	case p.silent > p.MaxSend:
+		all = append(all, Finding{SendQueue, p.Name, fmt.Sprintf(
+			"%d work requests in a row are unsignaled, and max_send_wr is %d: on a card the queue is full for ever, because only a completion frees its places", p.silent, p.MaxSend)})
+	case len(p.marks) > 0 && taken > p.MaxSend:
+		all = append(all, Finding{SendQueue, p.Name, fmt.Sprintf(
+			"%d work requests are outstanding, and max_send_wr is %d: on a card ibv_post_send returns ENOMEM, because only a completion that is polled frees places", taken, p.MaxSend)})
+	}
+	return all
+}
+
+// Completes is the event that the oldest signaled work request without a completion gets one, which
+// has the given number in its queue.
+func (p *Pair) Completes(at int) {
+	for i := range p.marks {
+		if p.marks[i].at == 0 {
+			p.marks[i].at = at
+			return
+		}
+	}
+}
+
+// Resets is the event that the queue pair goes to RESET, where its queues are empty.
+func (p *Pair) Resets() { *p = Pair{Name: p.Name, MaxSend: p.MaxSend, looked: p.looked} }
+
+// PostsIn is the event that the program posts a send work request in a state before RTS.
+func (p *Pair) PostsIn(state string) Finding {
+	return Finding{State, p.Name, "a send work request is posted in " + state + ": on a card ibv_post_send fails, or the work request is lost"}
+}
+
+// Flushes is the event that n work requests are flushed in ERR. polled says that the program has
+// polled a completion with an error of the queue pair.
+func (p *Pair) Flushes(n int, polled bool) (all []Finding) {
+	p.freed, p.marks, p.silent = p.posted, nil, 0
+	if !p.flushed || !polled {
+		p.flushed = true
+		return nil
+	}
+	if p.after += n; p.after > 1 { // one may be there to learn that the queue is drained
+		all = append(all, Finding{State, p.Name, fmt.Sprintf(
+			"%d send work requests were posted in ERR, after the program had polled a completion with an error: they are only flushed", p.after)})
+	}
+	return all
+}
+
+// Attributes are those of an RC queue pair in RTS.
+type Attributes struct {
+	Timeout, Retry, RNRRetry, MinRNRTimer, MaxRead, MaxDestRead uint8
+}
+
+// What common cards have at most: Reads and atomics under way, and entries of a list. A program
+// that is checked is told these limits.
+const (
+	MostReads = 16
+	MostSGEs  = 30
+)
+
+// Looks is the event that the queue pair begins to work with these attributes, which the program
+// has set itself. Only the first such event counts.
+func (p *Pair) Looks(a *Attributes) (all []Finding) {
+	if p.looked {
+		return nil
+	}
+	p.looked = true
+	find := func(k Kind, format string, args ...any) {
+		all = append(all, Finding{k, p.Name, fmt.Sprintf(format, args...)})
+	}
+	switch { // one finding of a kind
+	case a.Timeout == 0:
+		find(Wait, "timeout is 0: if a packet is lost, or the peer, it waits for ever")
+	case a.MinRNRTimer == 0:
+		find(Wait, "min_rnr_timer is 0, which means 655.36 ms: so long a peer waits before it repeats a message that found no receive")
+	}
+	if a.Retry == 0 {
+		find(Retry, "retry_cnt is 0: the first packet that is lost ends the connection")
+	}
+	if n := max(a.MaxRead, a.MaxDestRead); n > MostReads {
+		find(Depth, "max_rd_atomic or max_dest_rd_atomic is %d: common cards have at most %d", n, MostReads)
+	}
+	return all
+}
+
+// Asks is the event that the program creates the queue pair with lists of so many entries.
+func (p *Pair) Asks(sges uint32) (all []Finding) {
+	if sges > MostSGEs {
+		all = append(all, Finding{Depth, p.Name, fmt.Sprintf("max_send_sge or max_recv_sge is %d: common cards have at most %d", sges, MostSGEs)})
+	}
+	return all
+}
+
+// WaitsForReceive is the event that the queue pair ends, or its program, while a message waits for
+// a receive of the peer.
+func (p *Pair) WaitsForReceive(rnrRetry uint8) (all []Finding) {
+	const forever = 7
+	if rnrRetry >= forever {
+		all = append(all, Finding{Wait, p.Name, "a message has waited for a receive of the peer until the end, because rnr_retry 7 means for ever"})
+	}
+	return all
+}
+
+// FindsNoReceive is the event that a message fails because the peer has posted no receive.
+func (p *Pair) FindsNoReceive() Finding {
+	return Finding{Receives, p.Name, "a message fails, because the peer has posted no receive: post receives before the peer may send"}
+}
+
+// LacksReceive is the event that a message has come and there has been no receive for some time.
+func (p *Pair) LacksReceive() Finding {
+	return Finding{Receives, p.Name, "a message of the peer waits, because no receive is posted: post receives before the peer may send"}
+}
+
+// LosesDatagram is the event that a datagram has come and there is no receive.
+func (p *Pair) LosesDatagram() Finding {
+	return Finding{Receives, p.Name, "a datagram is lost, because no receive is posted"}
+}
+
+// ReadsWithout is the event that a Read or an atomic fails because of a depth of 0.
+func (p *Pair) ReadsWithout(why string) Finding { return Finding{Depth, p.Name, why} }

@@ -1,0 +1,139 @@
+package check
+
+import (
+	"testing"
+	"time"
+)
+
+// kindsOf returns the kinds of findings.
+func kindsOf(all []Finding) (k []Kind) {
+	for _, f := range all {
+		k = append(k, f.Kind)
+	}
+	return k
+}
+
+// wants checks that all are of one kind, or that there are none.
+func wants(t *testing.T, desc string, all []Finding, want ...Kind) {
+	t.Helper()
+	got := kindsOf(all)
+	if len(got) != len(want) || len(got) > 0 && got[0] != want[0] {
+		t.Errorf("%s: findings of kinds %v, want %v: %v", desc, got, want, all)
+	}
+}
+
+// TestSendQueue: a queue without a signaled work request stays full, and one with more outstanding
+// than it has places for is too full. Only a completion that is polled frees places.
+func TestSendQueue(t *testing.T) {
+	p := Pair{Name: "QP 1", MaxSend: 2}
+	wants(t, "the first unsignaled one", p.Posts(false, 0, 0))
+	wants(t, "the second", p.Posts(false, 0, 0))
+	wants(t, "the third", p.Posts(false, 0, 0), SendQueue)
+	p.Resets()
+	for i := range 10 { // every second one is signaled, and its completion is polled before the next
+		signaled := i%2 == 1
+		wants(t, "a queue that is kept free", p.Posts(signaled, 0, i/2))
+		if signaled {
+			p.Completes(i/2 + 1)
+		}
+	}
+	p.Resets()
+	wants(t, "a signaled one", p.Posts(true, 0, 0))
+	wants(t, "another one", p.Posts(true, 0, 0))
+	p.Completes(1)
+	wants(t, "one too many, because nothing is polled", p.Posts(true, 0, 0), SendQueue)
+	p.Resets()
+	wants(t, "three that are posted at once", p.Posts(true, 2, 0), SendQueue)
+	p.Resets()
+	wants(t, "one", p.Posts(true, 1, 0))
+	wants(t, "a flush", p.Flushes(1, false))
+	wants(t, "the flush has given back the places", p.Posts(true, 1, 0))
+}
+
+// TestPostsAfterError: one work request that is posted after an error is there to drain the queue.
+// Those that were posted before the program could know of the error are no mistake.
+func TestPostsAfterError(t *testing.T) {
+	p := Pair{Name: "QP 1", MaxSend: 16}
+	wants(t, "the flush of what was posted before", p.Flushes(9, true))
+	wants(t, "an error that is not polled", p.Flushes(9, false))
+	wants(t, "one behind it", p.Flushes(1, true))
+	wants(t, "a second one", p.Flushes(1, true), State)
+	p.Resets()
+	wants(t, "a new life", p.Flushes(9, true))
+}
+
+// TestAttributes: codes of time that mean for ever or 655 ms, and depths that cards do not have.
+func TestAttributes(t *testing.T) {
+	good := Attributes{Timeout: 14, Retry: 7, RNRRetry: 7, MinRNRTimer: 12, MaxRead: 16, MaxDestRead: 0}
+	for _, tt := range []struct {
+		desc   string
+		change func(*Attributes)
+		want   []Kind
+	}{
+		{"good ones", func(*Attributes) {}, nil},
+		{"timeout 0", func(a *Attributes) { a.Timeout = 0 }, []Kind{Wait}},
+		{"min_rnr_timer 0", func(a *Attributes) { a.MinRNRTimer = 0 }, []Kind{Wait}},
+		{"retry_cnt 0", func(a *Attributes) { a.Retry = 0 }, []Kind{Retry}},
+		{"max_rd_atomic 17", func(a *Attributes) { a.MaxRead = 17 }, []Kind{Depth}},
+		{"max_dest_rd_atomic 17", func(a *Attributes) { a.MaxDestRead = 17 }, []Kind{Depth}},
+	} {
+		a, p := good, Pair{Name: "QP 1"}
+		tt.change(&a)
+		wants(t, tt.desc, p.Looks(&a), tt.want...)
+		wants(t, tt.desc+" again", p.Looks(&a))
+	}
+	p := Pair{Name: "QP 1"}
+	wants(t, "lists that cards have", p.Asks(MostSGEs))
+	wants(t, "lists that cards do not have", p.Asks(MostSGEs+1), Depth)
+	wants(t, "a wait with an end", p.WaitsForReceive(6))
+	wants(t, "a wait without an end", p.WaitsForReceive(7), Wait)
+}
+
+// TestCompletionQueue: more completions than the program has asked for, or that may come.
+func TestCompletionQueue(t *testing.T) {
+	now := time.Unix(0, 0)
+	q := CQ{Name: "CQ 1", Entries: 2}
+	wants(t, "the first", q.Puts(7, false, 1, now))
+	wants(t, "the second", q.Puts(7, false, 2, now))
+	wants(t, "the third", q.Puts(7, false, 3, now), CompletionQueue)
+	wants(t, "as many as there is room for", q.MayCome(1, 1, 0))
+	wants(t, "one more", q.MayCome(1, 1, 1), CompletionQueue)
+}
+
+// TestPolledError: the program has polled an error once it has polled so many completions.
+func TestPolledError(t *testing.T) {
+	q := CQ{Name: "CQ 1", Entries: 9}
+	q.Puts(7, false, 1, time.Time{})
+	q.Puts(7, true, 2, time.Time{})
+	q.Puts(8, false, 3, time.Time{})
+	for n, want := range []bool{true, true, false, false} {
+		if got := q.HasPolledError(7, n); got != want {
+			t.Errorf("with %d completions left: %t, want %t", n, got, want)
+		}
+	}
+	if q.HasPolledError(8, 0) {
+		t.Error("a queue pair without an error has one")
+	}
+	if q.Forgets(7); q.HasPolledError(7, 0) {
+		t.Error("a queue pair that was reset has an error")
+	}
+}
+
+// TestArmedLate: a request for an event that comes when completions are there finds those only if
+// the program polls afterwards.
+func TestArmedLate(t *testing.T) {
+	now := time.Unix(0, 0)
+	q := CQ{Name: "CQ 1", Entries: 9}
+	q.Arms(0, now)
+	wants(t, "armed in time", q.Puts(7, false, 1, now.Add(time.Hour)))
+	wants(t, "its event came", q.Ends(1))
+	q.Arms(1, now)
+	wants(t, "armed late", q.Ends(1), Armed)
+	wants(t, "armed late, and polled then", q.Ends(0))
+	wants(t, "another completion soon after", q.Puts(7, false, 2, now))
+	wants(t, "one a second later", q.Puts(7, false, 3, now.Add(lostAfter)), Armed)
+	wants(t, "one that is polled before", q.Puts(7, false, 1, now.Add(lostAfter)))
+	q.Arms(1, now)
+	q.Fires()
+	wants(t, "an event came", q.Ends(1))
+}

@@ -1,0 +1,328 @@
+package softrnic
+
+import (
+	"encoding/binary"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/softrnic/check"
+)
+
+// This file tells package check about the queues. A method does nothing unless the program is
+// checked.
+
+// A checkedPair is what package check knows of a queue pair.
+type checkedPair struct {
+	mu      locks.Mutex[locks.Leaf]
+	pair    check.Pair // +checklocks:mu
+	managed bool       // +checklocks:mu
+	inRTS   bool       // +checklocks:mu
+}
+
+// checkPair begins to check q. The program has asked for these sizes.
+func (q *queuePair) checkPair(asked *uverbs.Caps) {
+	if q.ctx.dev.check != nil {
+		q.checked = &checkedPair{pair: check.Pair{Name: q.String(), MaxSend: int(max(asked.MaxSendWR, 1))}}
+		q.recvCQ.checkReceives(q.recv, q.srq == nil)
+		q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.Asks(max(asked.MaxSendSGE, asked.MaxRecvSGE)) })
+	}
+}
+
+// do calls f with what is known of the queue pair, and reports what f finds.
+func (c *checkedPair) do(k *check.Reporter, f func(p *check.Pair) []check.Finding) {
+	c.mu.Lock()
+	all := f(&c.pair)
+	c.mu.Unlock()
+	k.Add(all...)
+}
+
+// checkModifies is the event that the program changes the state of q. managed says that a
+// connection manager may connect it.
+func (q *queuePair) checkModifies(to uverbs.State, managed bool) {
+	if q.checked == nil {
+		return
+	}
+	q.checked.mu.Lock()
+	q.checked.managed = q.checked.managed || managed
+	q.checked.inRTS = q.checked.inRTS || to == uverbs.RTS
+	q.checked.mu.Unlock()
+}
+
+// checkLooksLocked is the event that q works with its attributes.
+//
+// +checklocks:q.mu
+func (q *queuePair) checkLooksLocked() {
+	if q.checked == nil || q.kind != uverbs.RC {
+		return
+	}
+	q.checked.mu.Lock()
+	own := q.checked.inRTS && !q.checked.managed && !q.life.managed
+	q.checked.mu.Unlock()
+	if own {
+		x := &q.life.attrs
+		q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding {
+			return p.Looks(&check.Attributes{
+				Timeout: x.Timeout, Retry: x.Retry, RNRRetry: x.RNRRetry, MinRNRTimer: x.MinRNRTimer, MaxRead: x.MaxRead, MaxDestRead: x.MaxDestRead,
+			})
+		})
+	}
+}
+
+// checkPosted is the event that a work request comes from the queue.
+func (q *queuePair) checkPosted(f *flight) {
+	if q.checked == nil {
+		return
+	}
+	_, polled := q.sendCQ.progress()
+	q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.Posts(f.signaled, int(q.sq.Len()), polled) })
+	if f.signaled {
+		q.sendCQ.checkMayCome()
+	}
+}
+
+// checkDone is the event that a work request is carried out. Its completion, if it gets one, comes
+// behind.
+func (q *queuePair) checkDone(f *flight) {
+	if q.checked != nil && f.signaled {
+		next, _ := q.sendCQ.progress()
+		q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { p.Completes(next); return nil })
+	}
+}
+
+// checkEarly is the event that work requests wait in a state before RTS.
+func (q *queuePair) checkEarly(s uverbs.State) {
+	if q.checked != nil {
+		q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return []check.Finding{p.PostsIn(s.String())} })
+	}
+}
+
+// checkFlush is the event that the work requests in the queue are to be flushed.
+func (q *queuePair) checkFlush() {
+	if q.checked == nil {
+		return
+	}
+	polled := q.sendCQ.hasPolledError(q.num) || q.recvCQ.hasPolledError(q.num)
+	q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.Flushes(int(q.sq.Len()), polled) })
+}
+
+// checkBegun is the event that a work request has failed before it has begun.
+func (q *queuePair) checkBegun(f *flight) {
+	if q.checked != nil && isRead(f.op) && (f.status == uverbs.LocalQPErr || f.status == uverbs.RemoteInvalidErr) {
+		q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return []check.Finding{p.ReadsWithout(f.why)} })
+	}
+}
+
+// checkRefused is the event that the peer's program has posted no receive for as long as the
+// attributes of q say.
+func (q *queuePair) checkRefused() {
+	if q.checked != nil {
+		q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return []check.Finding{p.FindsNoReceive()} })
+	}
+}
+
+// checkReceive is the event that there is no receive for a message.
+func (q *queuePair) checkReceive(lost bool) {
+	if q.checked == nil {
+		return
+	}
+	q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding {
+		if lost {
+			return []check.Finding{p.LosesDatagram()}
+		}
+		return []check.Finding{p.LacksReceive()}
+	})
+}
+
+// checkReset is the event that q is about to be reset, and destroyed if ends is set.
+func (q *queuePair) checkReset(ends bool) {
+	if q.checked == nil {
+		return
+	}
+	q.mu.Lock()
+	waits := q.link != nil && q.link.out.isWaiting() // +checklocksignore: the link's queue pair is locked
+	rnrRetry := q.life.attrs.RNRRetry
+	q.checkLooksLocked()
+	q.mu.Unlock()
+	q.checked.do(q.ctx.dev.check, func(p *check.Pair) (all []check.Finding) {
+		if waits {
+			all = p.WaitsForReceive(rnrRetry)
+		}
+		p.Resets()
+		return all
+	})
+	q.checked.mu.Lock()
+	q.checked.managed, q.checked.inRTS = false, false
+	q.checked.mu.Unlock()
+	for _, x := range []*completionQueue{q.sendCQ, q.recvCQ} {
+		x.checkForgets(q.num)
+	}
+	if ends && q.srq == nil {
+		q.recvCQ.checkReceives(q.recv, false)
+	}
+}
+
+// A checkedCQ is what package check knows of a completion queue. The CQ's mutex guards it.
+type checkedCQ struct {
+	check.CQ
+	receives []*receiveQueue // whose completions come here, unless they are shared
+	signaled int             // work requests that will have a completion
+}
+
+// room returns the size of a queue that the program is told. A program that is checked is told what
+// it has asked for, because it may not use more on another device.
+func (d *Device) room(asked, has, most uint32) uint32 {
+	if d.check != nil {
+		return asked
+	}
+	return min(has, most)
+}
+
+// checkCQ begins to check q.
+func (q *completionQueue) checkCQ(entries uint32) {
+	if q.ctx.dev.check != nil {
+		q.checked = &checkedCQ{CQ: check.CQ{Name: q.String(), Entries: int(entries)}} // +checklocksignore: nobody else has q yet
+	}
+}
+
+// checkReceives adds or removes a queue of receives that complete in q.
+func (q *completionQueue) checkReceives(r *receiveQueue, add bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.checked.receives = slices.DeleteFunc(q.checked.receives, func(x *receiveQueue) bool { return x == r }); add {
+		q.checked.receives = append(q.checked.receives, r)
+	}
+}
+
+// progress returns the number of the next completion, and how many the program has polled.
+func (q *completionQueue) progress() (next, polled int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.ring == nil {
+		return 0, 0
+	}
+	return q.checked.Next(), q.checked.Polled(int(q.ring.Len()))
+}
+
+// checkMayCome is the event that a signaled work request is posted.
+func (q *completionQueue) checkMayCome() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	const few = 16
+	if q.checked.signaled++; q.ring == nil || len(q.checked.receives) > few {
+		return
+	}
+	n := 0
+	for _, r := range q.checked.receives {
+		n += r.waiting()
+	}
+	q.ctx.dev.check.Add(q.checked.MayCome(q.checked.signaled, n, int(q.ring.Len()))...)
+}
+
+// checkPutLocked is the event that a completion has come. lost says that the ring had no room.
+//
+// +checklocks:q.mu
+func (q *completionQueue) checkPutLocked(w *uverbs.WC, lost bool) {
+	if q.checked == nil {
+		return
+	}
+	if w.Op < uverbs.WCRecv {
+		q.checked.signaled = max(q.checked.signaled-1, 0)
+	}
+	n := int(q.ring.Len())
+	if lost {
+		n = max(n, q.checked.Entries) + 1
+	}
+	q.ctx.dev.check.Add(q.checked.Puts(w.QPN, w.Status != uverbs.Success, n, time.Now())...)
+}
+
+// checkArmLocked is the event that the program asks for an event.
+//
+// +checklocks:q.mu
+func (q *completionQueue) checkArmLocked(n notice) {
+	if q.checked != nil && q.ring != nil && n == anyNext {
+		q.checked.Arms(int(q.ring.Len()), time.Now())
+	}
+}
+
+// checkFiresLocked is the event that the program gets the event.
+//
+// +checklocks:q.mu
+func (q *completionQueue) checkFiresLocked() {
+	if q.checked != nil {
+		q.checked.Fires()
+	}
+}
+
+// checkEndLocked is the event that q is about to be destroyed.
+//
+// +checklocks:q.mu
+func (q *completionQueue) checkEndLocked() {
+	if q.checked != nil && q.ring != nil {
+		q.ctx.dev.check.Add(q.checked.Ends(int(q.ring.Len()))...)
+	}
+}
+
+// hasPolledError reports whether the program has polled a completion with an error of a queue pair.
+func (q *completionQueue) hasPolledError(qpn uint32) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.ring != nil && q.checked.HasPolledError(qpn, int(q.ring.Len()))
+}
+
+// checkForgets is the event that a queue pair is reset: its work requests have no completions any
+// more.
+func (q *completionQueue) checkForgets(qpn uint32) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.checked.Forgets(qpn)
+	q.checked.signaled = 0 // too few if other queue pairs have some
+}
+
+// The structs ibv_cq and ibv_qp of libibverbs, whose addresses are the user handles, have a mutex
+// and a condition behind the handle, and then the numbers of acknowledged events. The two have the
+// sizes of glibc's and musl's.
+var (
+	mutexLen = map[string]uint64{"amd64": 40, "arm64": 48}[runtime.GOARCH]
+	cqAcks   = counterIn{handleAt: 24, at: 32 + mutexLen + condLen}
+	asyncCQ  = counterIn{handleAt: 24, at: 32 + mutexLen + condLen + 4}
+	qpAcks   = counterIn{handleAt: 48, at: 64 + mutexLen + condLen}
+)
+
+const condLen = 48
+
+// A counterIn says where a struct of libibverbs has its handle, and a number of events.
+type counterIn struct{ handleAt, at uint64 }
+
+// read returns the number of events that the program has acknowledged. ok is false if there is no
+// such struct.
+func (x counterIn) read(p Process, addr uint64, handle uint32) (n uint32, ok bool) {
+	var h, c [4]byte
+	if p.Read(h[:], addr+x.handleAt) != nil || p.Read(c[:], addr+x.at) != nil {
+		return 0, false
+	}
+	return binary.NativeEndian.Uint32(c[:]), binary.NativeEndian.Uint32(h[:]) == handle
+}
+
+// ackPatience is how long the destruction of an object may wait for a thread that acknowledges its
+// events.
+const ackPatience = 500 * time.Millisecond
+
+// checkAcks is the event that an object is destroyed after the program has got so many events about
+// it. Its destruction waits in libibverbs until all are acknowledged.
+func (c *commands) checkAcks(object, by string, x counterIn, addr uint64, handle, got uint32) {
+	if c.dev.check == nil || got == 0 {
+		return
+	}
+	p, err := c.caller.Process()
+	if n, ok := x.read(p, addr, handle); err != nil || !ok || int32(got-n) <= 0 {
+		return
+	}
+	time.AfterFunc(ackPatience, func() {
+		if n, ok := x.read(p, addr, handle); ok && int32(got-n) > 0 {
+			c.dev.check.Add(check.Unacknowledged(object, by, int(got-n)))
+		}
+	})
+}
