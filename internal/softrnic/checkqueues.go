@@ -72,10 +72,11 @@ func (q *queuePair) checkLooksLocked() {
 }
 
 // checkPosted is the event that a work request comes from the queue.
-func (q *queuePair) checkPosted(f *flight) {
+func (q *queuePair) checkPosted(f *flight, w *uverbs.SendWR) {
 	if q.checked == nil {
 		return
 	}
+	q.checkMemory(f, w)
 	_, polled := q.sendCQ.progress()
 	q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.Posts(f.signaled, int(q.sq.Len()), polled) })
 	if f.signaled {
@@ -86,6 +87,7 @@ func (q *queuePair) checkPosted(f *flight) {
 // checkDone is the event that a work request is carried out. Its completion, if it gets one, comes
 // behind.
 func (q *queuePair) checkDone(f *flight) {
+	q.checkSent(f)
 	if q.checked != nil && f.signaled {
 		next, _ := q.sendCQ.progress()
 		q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { p.Completes(next); return nil })

@@ -119,6 +119,7 @@ func (f *flight) answered(ch *chunk, c *rdmap.Completion) error {
 	default:
 		return nil // the payload has left
 	}
+	f.checkSink()
 	return f.sink.scatter(b)
 }
 

@@ -54,9 +54,10 @@ type heldFrame struct {
 
 // An inbound is a receive that is being filled.
 type inbound struct {
-	id uint64
-	at cursor
-	n  uint32
+	id   uint64
+	at   cursor
+	n    uint32
+	list []byte // all of it, which at has passed in part
 }
 
 // hands are the actions of an incoming on its surroundings.

@@ -31,6 +31,8 @@ type flight struct {
 	// more to say.
 	status uverbs.WCStatus
 	why    string
+	// nil unless the program is checked
+	checked *checkedFlight
 }
 
 const (

@@ -171,7 +171,8 @@ func (r *receiverHands) take() (*inbound, uverbs.WCStatus) {
 	if err != nil {
 		status = uverbs.LocalQPErr
 	}
-	return &inbound{id: w.ID, at: cursor{pd: q.pd, list: w.SGEs}}, status
+	q.checkTaken(&w)
+	return &inbound{id: w.ID, at: cursor{pd: q.pd, list: w.SGEs}, list: w.SGEs}, status
 }
 
 // place is a method of hands.
@@ -200,6 +201,9 @@ func (r *receiverHands) complete(m *inbound, f frame) {
 		w.Immediate, w.Flags = f.immediate, uverbs.WCHasImm
 	case f.flags&flagInvalidate != 0:
 		w.Immediate, w.Flags = f.immediate, uverbs.WCHasInval
+	}
+	if f.kind != frameWritten {
+		q.checkPlaced(m.id, m.list, m.n)
 	}
 	q.recvCQ.complete(&w, f.flags&flagSolicited != 0)
 }

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -18,7 +19,19 @@ type CQ struct {
 	// 1, before. It is 0 if that is not so.
 	armed int
 	since time.Time
+	// the messages whose completions the program has not polled, of the last few
+	messages []message
 }
+
+// A message is the memory of a message, and the number of its completion.
+type message struct {
+	at   int
+	id   uint64
+	into []Span
+}
+
+// maxMessages bounds the messages that are remembered.
+const maxMessages = 128
 
 // lostAfter is how long the completions of a queue that is armed may lie there before it counts as
 // a mistake.
@@ -47,6 +60,25 @@ func (q *CQ) Puts(qpn uint32, failed bool, n int, now time.Time) (all []Finding)
 // Next returns the number of the next completion, and Polled how many the program has polled.
 func (q *CQ) Next() int        { return q.put + 1 }
 func (q *CQ) Polled(n int) int { return q.put - n }
+
+// Places is the event that a message is in the memory of a receive of a queue pair, and is about to
+// complete.
+func (q *CQ) Places(pair string, id uint64, into []Span, n int) (all []Finding) {
+	polled := q.Polled(n)
+	for len(q.messages) > 0 && (q.messages[0].at <= polled || len(q.messages) == maxMessages) {
+		q.messages = q.messages[1:]
+	}
+	for _, m := range q.messages {
+		for _, x := range m.into {
+			if len(all) == 0 && slices.ContainsFunc(into, x.Overlaps) {
+				all = append(all, Finding{Overwritten, pair, fmt.Sprintf(
+					"the message of the receive %#x lies over that of the receive %#x, whose completion the program has not polled", id, m.id)})
+			}
+		}
+	}
+	q.messages = append(q.messages, message{q.Next(), id, into})
+	return all
+}
 
 // HasPolledError reports whether the program has polled a completion with an error of a queue pair.
 func (q *CQ) HasPolledError(qpn uint32, n int) bool {

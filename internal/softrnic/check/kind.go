@@ -17,6 +17,12 @@ const (
 	Depth
 	Events
 	Armed
+	Payload
+	Reuse
+	Sink
+	Overlap
+	SameBuffer
+	Overwritten
 	kinds
 )
 
@@ -37,6 +43,12 @@ var kindTable = [kinds]struct {
 	Retry:           {"retry", "ibv_modify_qp(3): retry_cnt is how often a request without an answer is repeated", false},
 	Depth:           {"depth", "ibv_modify_qp(3), ibv_query_device(3): max_rd_atomic and max_dest_rd_atomic bound the Reads and atomics under way, and a device has a limit for them", false},
 	Events:          {"events", "ibv_get_cq_event(3), ibv_get_async_event(3): each event is acknowledged, before its object is destroyed", false},
+	Payload:         {"payload", "ibv_post_send(3): the memory of a work request belongs to the device until its completion has been polled", false},
+	Reuse:           {"reuse", "ibv_post_send(3): so does that of an unsignaled one, until a completion behind it has been polled", true},
+	Sink:            {"sink", "ibv_post_send(3): the memory that a Read or an atomic fills belongs to the device until its completion has been polled", false},
+	Overlap:         {"overlap", "ibv_post_recv(3), ibv_post_send(3): memory that is posted belongs to one work request", false},
+	SameBuffer:      {"same-buffer", "ibv_post_recv(3), ibv_post_send(3): only the last message is left in memory that is posted twice", true},
+	Overwritten:     {"overwritten", "ibv_post_recv(3): a message stays until the program has polled its completion and posts the memory again", false},
 	Armed:           {"armed", "ibv_req_notify_cq(3), ibv_get_cq_event(3): an event tells of completions that come after the request, so the program polls once more after it", false},
 }
 

@@ -26,6 +26,21 @@ func Uses(region string, s Span) Finding {
 	return Finding{Stale, region, fmt.Sprintf("%d bytes at %#x are used, and the program has unmapped them since they were registered: on a card these are the old pages", s.Len, s.Addr)}
 }
 
+// Changes is the event that a work request of a queue pair is carried out, and its payload is not
+// what it was when it was posted.
+func Changes(pair, work string, signaled bool) Finding {
+	k := Payload
+	if !signaled {
+		k = Reuse
+	}
+	return Finding{k, pair, "the payload of the work request " + work + " has changed between its post and its completion: a card may send either"}
+}
+
+// WritesSink is the event that the memory for an answer has changed before the answer has come.
+func WritesSink(pair, work string) Finding {
+	return Finding{Sink, pair, "the memory of the work request " + work + " was written before its answer has come, which overwrites it"}
+}
+
 // maxSamples bounds how many places of a memory region are looked at.
 const maxSamples = 64
 

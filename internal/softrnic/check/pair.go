@@ -7,11 +7,12 @@ type Pair struct {
 	Name    string
 	MaxSend int // the size of the send queue, as the program has asked for it
 
-	posted int    // work requests since the last reset
-	freed  int    // of these, how many have given back their places
-	marks  []mark // the signaled ones whose completions the program has not polled
-	silent int    // unsignaled ones in a row
-	looked bool   // the attributes have been looked at
+	posted int            // work requests since the last reset
+	freed  int            // of these, how many have given back their places
+	marks  []mark         // the signaled ones whose completions the program has not polled
+	silent int            // unsignaled ones in a row
+	looked bool           // the attributes have been looked at
+	sinks  map[any][]Span // of Reads and atomics under way
 	// In ERR: the work requests that were posted before have been flushed, and how many were posted
 	// after the program had polled a completion with an error
 	flushed bool
@@ -61,6 +62,48 @@ func (p *Pair) Completes(at int) {
 // Resets is the event that the queue pair goes to RESET, where its queues are empty.
 func (p *Pair) Resets() { *p = Pair{Name: p.Name, MaxSend: p.MaxSend, looked: p.looked} }
 
+// Reads is the event that the program posts a Read or an atomic, which is named by read, with this
+// memory for the answer. others says that other ones under way share some of it.
+func (p *Pair) Reads(read any, own []Span) (all []Finding, others bool) {
+	for _, s := range p.sinks {
+		f := overlaps(p.Name, "two Reads or atomics under way", own, s)
+		all, others = append(all, f...), others || len(f) > 0
+	}
+	if p.sinks == nil {
+		p.sinks = make(map[any][]Span)
+	}
+	p.sinks[read] = own
+	return all, others
+}
+
+// HasRead is the event that a Read or an atomic is over.
+func (p *Pair) HasRead(read any) { delete(p.sinks, read) }
+
+// Takes is the event that the device takes a receive from the queue, in which others are left.
+// The queue has a name of its own, because it may be shared.
+func (p *Pair) Takes(queue string, own []Span, others [][]Span) (all []Finding) {
+	for _, s := range others {
+		all = append(all, overlaps(queue, "two receives that are posted", own, s)...)
+	}
+	return all
+}
+
+// overlaps finds memory that two lists share. Two that are equal may be meant: nobody looks at what
+// arrives.
+func overlaps(object, what string, a, b []Span) (all []Finding) {
+	for _, x := range a {
+		for _, y := range b {
+			switch {
+			case x == y:
+				return []Finding{{SameBuffer, object, fmt.Sprintf("%s have the same %d bytes at %#x", what, x.Len, x.Addr)}}
+			case x.Overlaps(y):
+				return []Finding{{Overlap, object, fmt.Sprintf("%s overlap: %d bytes at %#x, and %d bytes at %#x", what, x.Len, x.Addr, y.Len, y.Addr)}}
+			}
+		}
+	}
+	return nil
+}
+
 // PostsIn is the event that the program posts a send work request in a state before RTS.
 func (p *Pair) PostsIn(state string) Finding {
 	return Finding{State, p.Name, "a send work request is posted in " + state + ": on a card ibv_post_send fails, or the work request is lost"}
@@ -69,7 +112,7 @@ func (p *Pair) PostsIn(state string) Finding {
 // Flushes is the event that n work requests are flushed in ERR. polled says that the program has
 // polled a completion with an error of the queue pair.
 func (p *Pair) Flushes(n int, polled bool) (all []Finding) {
-	p.freed, p.marks, p.silent = p.posted, nil, 0
+	p.freed, p.marks, p.silent, p.sinks = p.posted, nil, 0, nil
 	if !p.flushed || !polled {
 		p.flushed = true
 		return nil

@@ -137,3 +137,42 @@ func TestArmedLate(t *testing.T) {
 	q.Fires()
 	wants(t, "an event came", q.Ends(1))
 }
+
+// TestSharedMemory: two lists with equal memory are a note, and others that overlap a mistake.
+func TestSharedMemory(t *testing.T) {
+	p := Pair{Name: "QP 1"}
+	wants(t, "apart", p.Takes("SRQ 1", []Span{{0, 10}}, [][]Span{{{10, 10}}, {{20, 10}}}))
+	wants(t, "equal", p.Takes("SRQ 1", []Span{{0, 10}}, [][]Span{{{0, 10}}}), SameBuffer)
+	wants(t, "in part", p.Takes("SRQ 1", []Span{{0, 10}}, [][]Span{{{20, 5}, {9, 10}}}), Overlap)
+	all, others := p.Reads(1, []Span{{0, 10}})
+	if wants(t, "the first Read", all); others {
+		t.Error("the first Read has others")
+	}
+	all, others = p.Reads(2, []Span{{5, 10}})
+	if wants(t, "the second Read", all, Overlap); !others {
+		t.Error("the second Read has no others")
+	}
+	p.HasRead(1)
+	p.HasRead(2)
+	all, _ = p.Reads(3, []Span{{5, 10}})
+	wants(t, "a Read behind them", all)
+}
+
+// TestOverwritten: a message may lie over another one once the program has polled that one.
+func TestOverwritten(t *testing.T) {
+	q := CQ{Name: "CQ 1", Entries: 9}
+	comes := func(id uint64, n int) []Finding {
+		all := q.Places("QP 1", id, []Span{{0, 10}}, n)
+		q.Puts(7, false, n+1, time.Time{})
+		return all
+	}
+	wants(t, "the first", comes(1, 0))
+	wants(t, "the second, and the first is polled", comes(2, 0))
+	wants(t, "the third, and the second is not polled", comes(3, 1), Overwritten)
+	for id := range uint64(10 * maxMessages) {
+		comes(id, 1)
+	}
+	if len(q.messages) > maxMessages {
+		t.Errorf("%d messages are remembered", len(q.messages))
+	}
+}
