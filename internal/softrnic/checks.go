@@ -111,6 +111,24 @@ func (s *spans) has(x check.Span) bool {
 	return slices.ContainsFunc(s.all, x.Overlaps)
 }
 
+// checkKey is the event that a work request of the program, or of a peer if remote is set, names a
+// memory region by a key that may be wrong.
+func (pd *protectionDomain) checkKey(key uint32, remote bool) {
+	if pd.check == nil {
+		return
+	}
+	pd.mu.RLock()
+	m, mixed := pd.namedLocked(key, remote)
+	pd.mu.RUnlock()
+	switch {
+	case m != nil, remote && pd.findWindow(key) != nil:
+	case mixed != nil:
+		pd.check.Add(check.BadKey(key, remote, mixed.mixedUp(remote)))
+	default:
+		pd.check.Add(check.BadKey(key, remote, pd.keys.fate(key, pd)))
+	}
+}
+
 // checkUse is the event that n bytes at addr of the program's memory are accessed through m.
 func (m *memoryRegion) checkUse(addr, n uint64) {
 	if k := m.pd.check; k != nil {
@@ -129,7 +147,7 @@ func (m *memoryRegion) checkMapped(k *check.Reporter) {
 	var b [1]byte
 	for _, off := range check.Sample(m.Len) {
 		if m.process.Read(b[:], m.Start+off) != nil {
-			k.Add(check.Unmaps(m.String(), m.Start+off, 1))
+			k.Add(check.LacksMemory(m.String(), m.Start+off))
 			return
 		}
 	}

@@ -135,7 +135,7 @@ func TestCheckUnmappedBefore(t *testing.T) {
 			log.wants()
 		}
 	}
-	log.wants("has not deregistered them")
+	log.wants("has not deregistered it")
 }
 
 // has waits until there is a finding with a text.
@@ -295,4 +295,102 @@ func TestCheckArmed(t *testing.T) {
 		t.Fatal(err)
 	}
 	log.has("check=armed")
+}
+
+// TestCheckKeys: a key that is used for the other, one of another PD, and one that was deregistered
+// are found, at the end that has the memory.
+func TestCheckKeys(t *testing.T) {
+	for _, tt := range []struct {
+		desc string
+		want string
+		make func(p *program) (local, remote uint32)
+	}{
+		{"right keys", "", func(p *program) (uint32, uint32) { return p.mr.Local, p.mr.Key }},
+		{"rkey for the lkey", "it is the rkey of the memory region", func(p *program) (uint32, uint32) { return p.mr.Key, p.mr.Key }},
+		{"lkey for the rkey", "it is the lkey of the memory region", func(p *program) (uint32, uint32) { return p.mr.Local, p.mr.Local }},
+		{"gone", "was deregistered", func(p *program) (uint32, uint32) {
+			m := p.another(p.pd)
+			if err := p.Free(uint32(uverbs.DeregMR), m.Handle); err != nil {
+				t.Fatal(err)
+			}
+			return m.Local, p.mr.Key
+		}},
+		{"gone for the peer", "was deregistered", func(p *program) (uint32, uint32) {
+			m := p.another(p.pd)
+			if err := p.Free(uint32(uverbs.DeregMR), m.Handle); err != nil {
+				t.Fatal(err)
+			}
+			return p.mr.Local, m.Key
+		}},
+		{"another PD", "belongs to another protection domain", func(p *program) (uint32, uint32) { return p.another(p.newPD()).Local, p.mr.Key }},
+		{"another PD of the peer", "belongs to another protection domain", func(p *program) (uint32, uint32) { return p.mr.Local, p.another(p.newPD()).Key }},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			p, log, a, _ := checkedPairs(t, nil)
+			local, remote := tt.make(p)
+			if err := a.Post(guest.WR{
+				Op: uint32(uverbs.OpWrite), Flags: uint32(uverbs.Signaled), List: []guest.SGE{{Addr: p.mr.Addr, Len: 64, Key: local}}, Remote: p.mr.Addr + 4096, Key: remote,
+			}); err != nil {
+				t.Fatal(err)
+			}
+			p.poll(1)
+			if tt.want == "" {
+				log.wants()
+			} else {
+				log.has(tt.want)
+			}
+		})
+	}
+}
+
+// another registers the program's memory once more.
+func (p *program) another(pd uint32) guest.MR {
+	p.t.Helper()
+	m, err := p.RegisterRange(pd, p.mr.Addr, memoryLen, guest.All)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return m
+}
+
+func (p *program) newPD() uint32 {
+	p.t.Helper()
+	pd, err := p.PD()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return pd
+}
+
+// TestCheckMemory: payload that changes, memory for an answer that is written, and receives that
+// share memory are found.
+func TestCheckMemory(t *testing.T) {
+	post := func(p *program, q *guest.QP, op uverbs.SendOp, flags uverbs.SendFlags) {
+		t.Helper()
+		if err := q.Post(guest.WR{Op: uint32(op), Flags: uint32(flags), List: []guest.SGE{p.mr.Part(0, 64)}, Remote: p.mr.Addr + 4096, Key: p.mr.Key}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		desc, want string
+		flags      uverbs.SendFlags
+	}{{"payload", "check=payload", uverbs.Signaled}, {"unsignaled", "note=reuse", 0}} {
+		t.Run(tt.desc, func(t *testing.T) {
+			p, log, a, b := checkedPairs(t, nil)
+			post(p, a, uverbs.OpSend, tt.flags) // it waits for a receive
+			log.has("check=receives")
+			p.mr.B[7]++
+			b.PostRecv(9, p.mr.Part(8192, 64))
+			log.has(tt.want)
+		})
+	}
+	t.Run("receives", func(t *testing.T) {
+		p, log, a, b := checkedPairs(t, nil)
+		b.PostRecv(1, p.mr.Part(8192, 64))
+		b.PostRecv(2, p.mr.Part(8200, 64))
+		post(p, a, uverbs.OpSend, uverbs.Signaled)
+		log.has("check=overlap")
+		post(p, a, uverbs.OpSend, uverbs.Signaled)
+		log.has("check=overwritten")
+	})
 }

@@ -191,7 +191,13 @@ func (c *Context) HasFewPairs() bool {
 // DoorbellNow is Doorbell that returns once the device has looked.
 func (c *Context) DoorbellNow() {
 	defer c.recovers()
-	c.look()
+	c.pairsMu.RLock()
+	defer c.pairsMu.RUnlock()
+	for _, q := range c.pairs {
+		if q.sq.Len() > 0 {
+			q.look()
+		}
+	}
 }
 
 // look looks at every send queue. Unlike Doorbell, it waits for goroutines that are looking at one:

@@ -70,11 +70,40 @@ func (k *keyBook) fate(key uint32, pd *protectionDomain) string {
 	return "there is no memory region with this key"
 }
 
+// namedLocked returns the memory region that a key names: its rkey if remote is set, and otherwise
+// its lkey. If there is none, it returns the one whose other key it is. Each of them may be nil.
+//
+// +checklocksread:pd.mu
+func (pd *protectionDomain) namedLocked(key uint32, remote bool) (m, mixed *memoryRegion) {
+	for _, r := range pd.regions {
+		right, wrong := r.lkey(), r.key()
+		if remote {
+			right, wrong = wrong, right
+		}
+		switch key {
+		case right:
+			return r, nil
+		case wrong:
+			mixed = r
+		}
+	}
+	return nil, mixed
+}
+
+// mixedUp says that one key of m is used for the other.
+func (m *memoryRegion) mixedUp(remote bool) string {
+	if remote {
+		return fmt.Sprintf("it is the lkey of the memory region, %d bytes at %#x, whose rkey is %#x", m.Len, m.VA, m.key())
+	}
+	return fmt.Sprintf("it is the rkey of the memory region, %d bytes at %#x, whose lkey is %#x", m.Len, m.VA, m.lkey())
+}
+
 // explain says why the memory region with a key does not allow an access to n bytes at addr that
 // needs a right.
 func (pd *protectionDomain) explain(key uint32, addr, n uint64, right uverbs.Access) string {
+	remote := right&(uverbs.RemoteWrite|uverbs.RemoteRead|uverbs.RemoteAtomic) != 0
 	pd.mu.RLock()
-	m := pd.regions[key]
+	m, mixed := pd.namedLocked(key, remote)
 	var there *memoryRegion
 	for _, r := range pd.regions {
 		if m == nil && addr >= r.VA && addr-r.VA <= r.Len && n <= r.Len-(addr-r.VA) {
@@ -83,8 +112,14 @@ func (pd *protectionDomain) explain(key uint32, addr, n uint64, right uverbs.Acc
 	}
 	pd.mu.RUnlock()
 	switch {
+	case mixed != nil:
+		return mixed.mixedUp(remote)
 	case m == nil && there != nil:
-		return pd.keys.fate(key, pd) + fmt.Sprintf("; the key of the memory at that address is %#x", there.key())
+		its := there.lkey()
+		if remote {
+			its = there.key()
+		}
+		return pd.keys.fate(key, pd) + fmt.Sprintf("; the key of the memory at that address is %#x", its)
 	case m == nil:
 		return pd.keys.fate(key, pd)
 	}
@@ -142,6 +177,7 @@ func (q *queuePair) explainRemoteLocked(err error) string {
 	case a.Need&ddp.RemoteRead != 0:
 		op, right = "an RDMA Read", uverbs.RemoteRead
 	}
+	q.pd.checkKey(uint32(a.STag), true)
 	why := q.pd.explain(uint32(a.STag), a.TO, a.N, right)
 	if q.life.attrs.Access&right == 0 {
 		why = "the queue pair has no " + accessName(right)

@@ -46,7 +46,7 @@ type protectionDomain struct {
 	addresses map[uint32]uverbs.GID // +checklocks:mu
 }
 
-// A memoryRegion is an MR. Its key is both the lkey and the rkey, and the STag on the wire.
+// A memoryRegion is an MR. Its rkey is the STag on the wire.
 type memoryRegion struct {
 	handle  uint32
 	pd      *protectionDomain
@@ -137,12 +137,13 @@ func (m *memoryRegion) register() error {
 	}
 	m.region, m.windows = r, make(map[*ddp.Region]struct{}) // +checklocksignore: nobody else has m yet
 	m.pd.keys.add(m.key(), m.pd)
+	m.pd.keys.add(m.lkey(), m.pd)
 	m.pd.mu.Lock()
 	defer m.pd.mu.Unlock()
 	if m.pd.regions == nil {
 		m.pd.regions = make(map[uint32]*memoryRegion)
 	}
-	m.pd.regions[m.key()] = m
+	m.pd.regions[m.lkey()] = m
 	return nil
 }
 
@@ -172,9 +173,12 @@ func (m *memoryRegion) checkMemory() error {
 // deregister ends all access through m. When it returns, no copy is under way.
 func (m *memoryRegion) deregister() {
 	m.pd.mu.Lock()
-	delete(m.pd.regions, m.key())
+	delete(m.pd.regions, m.lkey())
 	m.pd.mu.Unlock()
 	m.pd.keys.remove(m.key(), m.pd)
+	if m.lkey() != m.key() {
+		m.pd.keys.remove(m.lkey(), m.pd)
+	}
 	m.copying.Lock()
 	m.gone = true
 	m.copying.Unlock()
@@ -187,7 +191,18 @@ func (m *memoryRegion) deregister() {
 	m.windows = nil
 }
 
+// key returns the rkey of m, and lkey its lkey. The two are equal unless the program is checked:
+// then one that is used for the other is found.
 func (m *memoryRegion) key() uint32 { return uint32(m.region.STag()) }
+
+func (m *memoryRegion) lkey() uint32 {
+	if m.pd.check != nil {
+		return check.LocalKey(m.key())
+	}
+	return m.key()
+}
+
+func (m *memoryRegion) keys() uverbs.Keys { return uverbs.Keys{Local: m.lkey(), Remote: m.key()} }
 
 // find returns the memory region, and the address in its process, of an entry of a scatter/gather
 // list, or an error if the entry names no memory of the PD, or memory that does not allow the
@@ -197,6 +212,9 @@ func (pd *protectionDomain) find(s uverbs.SGE, write bool) (*memoryRegion, uint6
 	m := pd.regions[s.LKey]
 	pd.mu.RUnlock()
 	if m == nil || s.Addr < m.VA || s.Addr-m.VA > m.Len || uint64(s.Len) > m.Len-(s.Addr-m.VA) || write && m.Access&uverbs.LocalWrite == 0 {
+		if m == nil {
+			pd.checkKey(s.LKey, false)
+		}
 		var right uverbs.Access
 		if write {
 			right = uverbs.LocalWrite
@@ -213,9 +231,9 @@ func (m *memoryRegion) copy(b []byte, addr uint64, do func(p Process, b []byte, 
 	defer m.copying.RUnlock()
 	switch {
 	case m.gone:
-		return &protectionError{fmt.Sprintf("an SGE with lkey %#x: the memory region was deregistered while the work request was under way", m.key())}
+		return &protectionError{fmt.Sprintf("an SGE with lkey %#x: the memory region was deregistered while the work request was under way", m.lkey())}
 	case do(m.process, b, addr) != nil:
-		return &protectionError{fmt.Sprintf("an SGE with lkey %#x: the program has no memory at %#x any more, or may not write it", m.key(), addr)}
+		return &protectionError{fmt.Sprintf("an SGE with lkey %#x: the program has no memory at %#x any more, or may not write it", m.lkey(), addr)}
 	}
 	return nil
 }
@@ -275,15 +293,15 @@ func total(list []byte) (n uint64) {
 // RegMR registers memory of the caller.
 //
 // +checklocks:c.mu
-func (c *commands) RegMR(r uverbs.MemoryRegion) (handle, key uint32, err error) {
+func (c *commands) RegMR(r uverbs.MemoryRegion) (handle uint32, k uverbs.Keys, err error) {
 	m, err := c.newRegionLocked(r)
 	if err != nil {
-		return 0, 0, err
+		return 0, k, err
 	}
 	m.handle = c.newHandle()
 	c.mrs[m.handle] = m
 	c.shown.add(m.handle, m)
-	return m.handle, m.key(), nil
+	return m.handle, m.keys(), nil
 }
 
 // newRegionLocked registers memory of the caller.
@@ -315,14 +333,14 @@ func (c *commands) newRegionLocked(r uverbs.MemoryRegion) (*memoryRegion, error)
 // ReregMR replaces an MR by another one with the same handle. If it fails, the MR stays.
 //
 // +checklocks:c.mu
-func (c *commands) ReregMR(r uverbs.MemoryRegion) (key uint32, err error) {
+func (c *commands) ReregMR(r uverbs.MemoryRegion) (k uverbs.Keys, err error) {
 	old := c.mrs[r.Handle]
 	const known = uverbs.ReregTranslation | uverbs.ReregPD | uverbs.ReregAccess
 	if old == nil {
-		return 0, none("MR", r.Handle)
+		return k, none("MR", r.Handle)
 	}
 	if r.Flags == 0 || r.Flags&^known != 0 {
-		return 0, uverbs.Refuse(syscall.EINVAL, "flags %#x", r.Flags)
+		return k, uverbs.Refuse(syscall.EINVAL, "flags %#x", r.Flags)
 	}
 	n := old.MemoryRegion
 	if r.Flags&uverbs.ReregTranslation != 0 {
@@ -336,14 +354,14 @@ func (c *commands) ReregMR(r uverbs.MemoryRegion) (key uint32, err error) {
 	}
 	m, err := c.newRegionLocked(n)
 	if err != nil {
-		return 0, err
+		return k, err
 	}
 	m.handle = old.handle
 	c.shown.add(m.handle, m)
 	old.deregister()
 	old.pd.users.Add(-1)
 	c.mrs[m.handle] = m
-	return m.key(), nil
+	return m.keys(), nil
 }
 
 // DeregMR ends all access through an MR.
@@ -355,7 +373,7 @@ func (c *commands) DeregMR(handle uint32) error {
 	case m == nil:
 		return none("MR", handle)
 	case m.hasWindow(): // see ibv_dereg_mr(3)
-		return uverbs.Refuse(syscall.EINVAL, "a memory window is bound to the MR with lkey %#x", m.key())
+		return uverbs.Refuse(syscall.EINVAL, "a memory window is bound to the MR with lkey %#x", m.lkey())
 	}
 	c.shown.remove(handle)
 	if k := c.dev.check; k != nil {

@@ -135,6 +135,9 @@ type MemoryRegion struct {
 	Access Access
 }
 
+// Keys are the lkey and the rkey of an MR. They may be equal.
+type Keys struct{ Local, Remote uint32 }
+
 // The flags of REREG_MR: what changes.
 const (
 	ReregTranslation = 1 << iota

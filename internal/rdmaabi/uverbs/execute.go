@@ -22,9 +22,9 @@ type Handler interface {
 	DeallocPD(handle uint32) error
 	CreateAH(pd uint32, a Address) (handle uint32, err error)
 	DestroyAH(handle uint32) error
-	// RegMR returns the key of the MR, which is both its lkey and its rkey. ReregMR replaces it.
-	RegMR(m MemoryRegion) (handle, key uint32, err error)
-	ReregMR(m MemoryRegion) (key uint32, err error)
+	// RegMR and ReregMR return the keys of the MR, which ReregMR replaces.
+	RegMR(m MemoryRegion) (handle uint32, k Keys, err error)
+	ReregMR(m MemoryRegion) (k Keys, err error)
 	DeregMR(handle uint32) error
 	AllocMW(w MemoryWindow) (handle, key uint32, err error)
 	DeallocMW(handle uint32) error
@@ -208,8 +208,8 @@ func regMR(h Handler, c *call) error {
 	if err != nil {
 		return syscall.EINVAL
 	}
-	n, key, err := h.RegMR(m)
-	c.answers(n, key, key)
+	n, k, err := h.RegMR(m)
+	c.answers(n, k.Local, k.Remote)
 	return err
 }
 
@@ -218,8 +218,8 @@ func reregMR(h Handler, c *call) error {
 	if err != nil {
 		return syscall.EINVAL
 	}
-	key, err := h.ReregMR(m)
-	c.answers(key, key)
+	k, err := h.ReregMR(m)
+	c.answers(k.Local, k.Remote)
 	return err
 }
 

@@ -18,8 +18,8 @@ func (h *testHandler) AllocPD() uint32                              { return 1 }
 func (h *testHandler) DeallocPD(uint32) error                       { return h.err }
 func (h *testHandler) CreateAH(uint32, Address) (uint32, error)     { return 1, h.err }
 func (h *testHandler) DestroyAH(uint32) error                       { return h.err }
-func (h *testHandler) RegMR(MemoryRegion) (uint32, uint32, error)   { return 1, 2, h.err }
-func (h *testHandler) ReregMR(MemoryRegion) (uint32, error)         { return 1, h.err }
+func (h *testHandler) RegMR(MemoryRegion) (uint32, Keys, error)     { return 1, Keys{2, 2}, h.err }
+func (h *testHandler) ReregMR(MemoryRegion) (Keys, error)           { return Keys{1, 1}, h.err }
 func (h *testHandler) DeregMR(uint32) error                         { return h.err }
 func (h *testHandler) AllocMW(MemoryWindow) (uint32, uint32, error) { return 1, 2, h.err }
 func (h *testHandler) DeallocMW(uint32) error                       { return h.err }

@@ -17,6 +17,7 @@ const (
 	Depth
 	Events
 	Armed
+	Key
 	Payload
 	Reuse
 	Sink
@@ -49,6 +50,7 @@ var kindTable = [kinds]struct {
 	Overlap:         {"overlap", "ibv_post_recv(3), ibv_post_send(3): memory that is posted belongs to one work request", false},
 	SameBuffer:      {"same-buffer", "ibv_post_recv(3), ibv_post_send(3): only the last message is left in memory that is posted twice", true},
 	Overwritten:     {"overwritten", "ibv_post_recv(3): a message stays until the program has polled its completion and posts the memory again", false},
+	Key:             {"key", "ibv_reg_mr(3): an SGE has the lkey, and the peer gets the rkey, of a memory region of the queue pair's protection domain that is registered", false},
 	Armed:           {"armed", "ibv_req_notify_cq(3), ibv_get_cq_event(3): an event tells of completions that come after the request, so the program polls once more after it", false},
 }
 

@@ -13,6 +13,24 @@ func Unmaps(region string, addr, n uint64) Finding {
 	return Finding{Unmapped, region, fmt.Sprintf("the program has unmapped %d bytes at %#x, or dropped their pages, and has not deregistered them", n, addr)}
 }
 
+// LocalKey returns the lkey of a memory region with an rkey.
+func LocalKey(rkey uint32) uint32 { return rkey ^ 0x5a5a5a5a }
+
+// BadKey is the event that a key names no memory region of the protection domain.
+func BadKey(key uint32, remote bool, why string) Finding {
+	what := "lkey"
+	if remote {
+		what = "rkey"
+	}
+	return Finding{Key, fmt.Sprintf("%s %#x", what, key), why}
+}
+
+// LacksMemory is the event that the program does not have the byte at addr any more, while the
+// memory of a region there is registered.
+func LacksMemory(region string, addr uint64) Finding {
+	return Finding{Unmapped, region, fmt.Sprintf("the program has no memory at %#x any more, and has not deregistered it", addr)}
+}
+
 // A Span is n bytes of memory at addr.
 type Span struct{ Addr, Len uint64 }
 

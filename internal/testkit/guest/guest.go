@@ -4,6 +4,7 @@
 package guest
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"sync/atomic"
@@ -331,7 +332,7 @@ type SGE struct {
 }
 
 // Part returns n bytes of m from off on.
-func (m MR) Part(off, n int) SGE { return SGE{m.Addr + uint64(off), uint32(n), m.Key} }
+func (m MR) Part(off, n int) SGE { return SGE{m.Addr + uint64(off), uint32(n), cmp.Or(m.Local, m.Key)} }
 
 // Operations and flags of a WR.
 const (

@@ -20,7 +20,8 @@ const (
 
 // An MR is registered memory.
 type MR struct {
-	Handle, Key uint32
+	Handle, Key uint32 // Key is the rkey
+	Local       uint32 // the lkey; 0 if it is Key
 	Addr        uint64
 	B           []byte
 }
@@ -42,7 +43,7 @@ func (c *Context) RegisterRange(pd uint32, addr, n uint64, access uint32) (MR, e
 	if err != nil {
 		return MR{}, fmt.Errorf("REG_MR: %w", err)
 	}
-	return MR{Handle: le.Uint32(out), Key: le.Uint32(out[8:]), Addr: addr}, nil
+	return MR{Handle: le.Uint32(out), Key: le.Uint32(out[8:]), Local: le.Uint32(out[4:]), Addr: addr}, nil
 }
 
 // Address returns the address of b.

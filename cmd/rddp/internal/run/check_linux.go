@@ -46,14 +46,19 @@ func remapped(c *seccomp.Call) (addr, n uint64) {
 
 // ringNow looks at the send queues of the device that a thread writes to, while the thread waits.
 // It does so only if the program is checked: then the device sees the memory of a work request as
-// it is when the program posts it.
-func (s *supervisor) ringNow(c *seccomp.Call) {
+// it is when the program posts it. ringNow answers the call, so that the kernel does not report it
+// once more, or returns false if it is not for a device.
+func (s *supervisor) ringNow(c *seccomp.Call) bool {
 	if s.checked == nil {
-		return
+		return false
 	}
-	if f := s.file(c.Thread, int(int32(c.Args[0]))); f != nil {
-		f.ctx.DoorbellNow()
+	f := s.file(c.Thread, int(int32(c.Args[0])))
+	if f == nil {
+		return false
 	}
+	f.ctx.DoorbellNow()
+	s.program.Answer(c, int64(c.Args[2]), 0)
+	return true
 }
 
 // openFiles returns the open files of the device.

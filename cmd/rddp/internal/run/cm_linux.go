@@ -164,8 +164,9 @@ func (f *channelFile) notify(pending bool) {
 func (s *supervisor) write(c *seccomp.Call) {
 	f := s.channels.find(c.Thread, int(int32(c.Args[0])))
 	if f == nil {
-		s.ringNow(c)
-		s.program.Continue(c) // a file of something else
+		if !s.ringNow(c) {
+			s.program.Continue(c) // a file of something else
+		}
 		return
 	}
 	opener := threadMemoryOf(s.program, c)

@@ -1,0 +1,25 @@
+// key: a peer has the rkey of a memory region that was deregistered
+#include "check.h"
+
+int main(int argc, char **argv) {
+	open_device(argc, argv);
+	struct end a = make_end(), b = make_end();
+	join(&a, &b);
+	uint32_t lkey = a.mr->lkey, rkey = b.mr->rkey;
+	struct ibv_mr *m = ibv_reg_mr(pd, b.buffer, BUFFER, with.access);
+	MUST(m);
+	rkey = m->rkey;
+	if (fault)
+		MUST(!ibv_dereg_mr(m));
+	struct ibv_sge s = {(uintptr_t)a.buffer, 64, lkey};
+	struct ibv_send_wr w = {
+		.sg_list = &s, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED, .wr.rdma = {(uintptr_t)b.buffer, rkey},
+	}, *bad;
+	MUST(!ibv_post_send(a.qp, &w, &bad));
+	struct ibv_wc c;
+	MUST(try_wc(&a, &c, 20));
+	MUST(fault || !c.status);
+	if (!fault)
+		MUST(!ibv_dereg_mr(m));
+	return done(&a, &b);
+}
