@@ -240,6 +240,18 @@ func (q *completionQueue) checkPutLocked(w *uverbs.WC, lost bool) {
 	q.ctx.dev.check.Add(q.checked.Puts(w.QPN, w.Status != uverbs.Success, n, time.Now())...)
 }
 
+// rubbishLocked returns a completion as the program gets it. A program that is checked gets rubbish
+// in the fields of a failed one that have no meaning, so that it notices if it uses them.
+//
+// +checklocks:q.mu
+func (q *completionQueue) rubbishLocked(w *uverbs.WC) *uverbs.WC {
+	if q.checked == nil || w.Status == uverbs.Success {
+		return w
+	}
+	const rubbish = 0xdbdbdbdb
+	return &uverbs.WC{ID: w.ID, Status: w.Status, QPN: w.QPN, Op: rubbish, Len: rubbish, SrcQPN: rubbish, Immediate: [4]byte{0xdb, 0xdb, 0xdb, 0xdb}}
+}
+
 // checkArmLocked is the event that the program asks for an event.
 //
 // +checklocks:q.mu

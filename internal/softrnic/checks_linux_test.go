@@ -394,3 +394,19 @@ func TestCheckMemory(t *testing.T) {
 		log.has("check=overwritten")
 	})
 }
+
+// TestCheckRubbish: of a failed completion only wr_id, status and qp_num have a meaning, and the
+// other fields hold what no program takes for one.
+func TestCheckRubbish(t *testing.T) {
+	p, _, a, _ := checkedPairs(t, nil)
+	if err := a.Modify(guest.Err, p.gid, 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Post(guest.WR{ID: 7, Op: uint32(uverbs.OpWrite), Flags: uint32(uverbs.Signaled), List: []guest.SGE{p.mr.Part(0, 64)}}); err != nil {
+		t.Fatal(err)
+	}
+	w := p.want("a flushed Write", 7, uverbs.FlushErr)
+	if w.QPN != a.Num || w.Op <= uint32(uverbs.WCRecvImm) || w.Len <= 64 {
+		t.Errorf("queue pair %d, operation %d, %d bytes", w.QPN, w.Op, w.Len)
+	}
+}

@@ -47,7 +47,7 @@ func (q *completionQueue) complete(w *uverbs.WC, solicits bool) {
 	if q.ring == nil {
 		return
 	}
-	put := q.ring.Put(w.Put)
+	put := q.ring.Put(q.rubbishLocked(w).Put)
 	q.checkPutLocked(w, !put)
 	if !put {
 		// A program must make its CQ as long as its queues. As with a NIC, the completion is lost,
