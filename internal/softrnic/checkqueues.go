@@ -48,7 +48,40 @@ func (q *queuePair) checkModifies(to uverbs.State, managed bool) {
 	q.checked.mu.Lock()
 	q.checked.managed = q.checked.managed || managed
 	q.checked.inRTS = q.checked.inRTS || to == uverbs.RTS
+	managed = q.checked.managed
 	q.checked.mu.Unlock()
+	if !managed && q.kind.Connected() && (to == uverbs.RTR || to == uverbs.RTS) {
+		q.checkEnds(to)
+	}
+}
+
+// checkedEnds are the ends of connections within a device that is checked.
+type checkedEnds struct {
+	mu   locks.Mutex[locks.Leaf]
+	ends check.Ends // +checklocks:mu
+}
+
+// checkEnds is the event that q goes to RTR or RTS.
+func (q *queuePair) checkEnds(to uverbs.State) {
+	d := q.ctx.dev
+	q.mu.Lock()
+	a := q.life.attrs
+	managed := q.life.managed
+	q.mu.Unlock()
+	if managed || !d.has(a.Address.DGID) {
+		return
+	}
+	d.ends.mu.Lock()
+	all := d.ends.ends.Sets(check.End{Name: q.String(), QPN: q.num, Peer: a.DestQPN, RQPSN: a.RQPSN, SQPSN: a.SQPSN, MTU: a.MTU, InRTS: to == uverbs.RTS})
+	d.ends.mu.Unlock()
+	d.check.Add(all...)
+}
+
+// checkKeyOf is the event that a datagram comes with a Q_Key that q does not have.
+func (q *queuePair) checkKeyOf(key uint32) {
+	if q.checked != nil {
+		q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return []check.Finding{p.RefusesDatagram(key)} })
+	}
 }
 
 // checkLooksLocked is the event that q works with its attributes.
@@ -158,6 +191,9 @@ func (q *queuePair) checkReset(ends bool) {
 	q.checked.mu.Lock()
 	q.checked.managed, q.checked.inRTS = false, false
 	q.checked.mu.Unlock()
+	q.ctx.dev.ends.mu.Lock()
+	q.ctx.dev.ends.ends.Forgets(q.num)
+	q.ctx.dev.ends.mu.Unlock()
 	for _, x := range []*completionQueue{q.sendCQ, q.recvCQ} {
 		x.checkForgets(q.num)
 	}
@@ -185,7 +221,7 @@ func (d *Device) room(asked, has, most uint32) uint32 {
 // checkCQ begins to check q.
 func (q *completionQueue) checkCQ(entries uint32) {
 	if q.ctx.dev.check != nil {
-		q.checked = &checkedCQ{CQ: check.CQ{Name: q.String(), Entries: int(entries)}} // +checklocksignore: nobody else has q yet
+		q.checked = &checkedCQ{CQ: check.CQ{Name: q.String(), Entries: int(entries), LostAfter: q.ctx.dev.lostAfter}} // +checklocksignore: nobody else has q yet
 	}
 }
 
@@ -275,7 +311,7 @@ func (q *completionQueue) checkFiresLocked() {
 // +checklocks:q.mu
 func (q *completionQueue) checkEndLocked() {
 	if q.checked != nil && q.ring != nil {
-		q.ctx.dev.check.Add(q.checked.Ends(int(q.ring.Len()))...)
+		q.ctx.dev.check.Add(q.checked.Ends(int(q.ring.Len()), time.Now())...)
 	}
 }
 

@@ -264,6 +264,7 @@ func TestCheckQueues(t *testing.T) {
 // not poll, are found at the end of the queue.
 func TestCheckArmed(t *testing.T) {
 	p, log := newChecked(t)
+	p.dev.lostAfter = 0
 	channel, err := p.Channel()
 	if err != nil {
 		t.Fatal(err)

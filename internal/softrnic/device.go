@@ -49,6 +49,7 @@ type Device struct {
 	rnrTick     time.Duration
 	missMost    time.Duration
 	managerTime time.Duration
+	lostAfter   time.Duration                  // see check.CQ
 	userOf      func(*conn.Conn) user.Relation // the function userOf, unless a test replaces it
 	guid        [8]byte
 	// ctx is done when the device closes.
@@ -65,6 +66,7 @@ type Device struct {
 	refusals refusedPeers // +checklocks:mu
 
 	keys keyBook
+	ends checkedEnds
 	// the open contexts; nil once the device is closed
 	contexts map[*Context]struct{} // +checklocks:mu
 }
@@ -91,7 +93,7 @@ func New(c Config) (*Device, error) {
 	}
 	d := &Device{
 		addresses: c.Addresses, log: c.Log, faults: c.Faults, check: c.Check, onlyTCP: c.OnlyTCP, noAtomics: c.NoAtomics,
-		rnrTick: rnrTick, missMost: missMost, managerTime: managerTime, userOf: userOf,
+		rnrTick: rnrTick, missMost: missMost, managerTime: managerTime, lostAfter: check.LostAfter, userOf: userOf,
 		pairs: make(map[uint32]*queuePair), refusals: make(refusedPeers), contexts: make(map[*Context]struct{}),
 	}
 	d.ctx, d.cancel = context.WithCancel(context.Background())

@@ -220,9 +220,12 @@ func (q *queuePair) receiveDatagram(h *datagram, payload []byte, from netip.Addr
 	q.recvMu.Lock()
 	defer q.recvMu.Unlock()
 	q.mu.Lock()
-	hears := q.life.hears(h.key)
+	hears, wrong := q.life.hears(h.key), !q.life.hears(h.key) && q.life.hears(q.life.attrs.QKey)
 	q.mu.Unlock()
 	if !hears {
+		if wrong {
+			q.checkKeyOf(h.key)
+		}
 		return
 	}
 	entry, low, ok := q.recv.take()

@@ -11,6 +11,9 @@ import (
 type CQ struct {
 	Name    string
 	Entries int // as the program has asked for them
+	// LostAfter is how long the completions of a queue that is armed may lie there before it counts
+	// as a mistake: the program may be about to poll, or to end.
+	LostAfter time.Duration
 
 	put int // completions
 	// by QPN, the number of completions up to the first one with an error
@@ -33,9 +36,8 @@ type message struct {
 // maxMessages bounds the messages that are remembered.
 const maxMessages = 128
 
-// lostAfter is how long the completions of a queue that is armed may lie there before it counts as
-// a mistake.
-const lostAfter = time.Second
+// LostAfter is the value of CQ.LostAfter outside of tests.
+const LostAfter = time.Second
 
 // Puts is the event that a completion of a queue pair comes.
 func (q *CQ) Puts(qpn uint32, failed bool, n int, now time.Time) (all []Finding) {
@@ -51,7 +53,7 @@ func (q *CQ) Puts(qpn uint32, failed bool, n int, now time.Time) (all []Finding)
 	if n > q.Entries {
 		all = append(all, Finding{CompletionQueue, q.Name, fmt.Sprintf("it has room for %d completions, and %d are in it: on a card it overruns", q.Entries, n)})
 	}
-	if q.armed == q.put-n+1 && now.Sub(q.since) >= lostAfter {
+	if q.armed == q.put-n+1 && now.Sub(q.since) >= q.LostAfter {
 		all = append(all, q.lost(n-1))
 	}
 	return all
@@ -110,8 +112,8 @@ func (q *CQ) Arms(n int, now time.Time) {
 func (q *CQ) Fires() { q.armed = 0 }
 
 // Ends is the event that the queue is destroyed, or its program ends.
-func (q *CQ) Ends(n int) (all []Finding) {
-	if n > 0 && q.armed == q.put-n+1 {
+func (q *CQ) Ends(n int, now time.Time) (all []Finding) {
+	if n > 0 && q.armed == q.put-n+1 && now.Sub(q.since) >= q.LostAfter {
 		all = append(all, q.lost(n))
 	}
 	return all

@@ -18,6 +18,9 @@ const (
 	Events
 	Armed
 	Key
+	PSN
+	MTU
+	QKey
 	Payload
 	Reuse
 	Sink
@@ -51,6 +54,9 @@ var kindTable = [kinds]struct {
 	SameBuffer:      {"same-buffer", "ibv_post_recv(3), ibv_post_send(3): only the last message is left in memory that is posted twice", true},
 	Overwritten:     {"overwritten", "ibv_post_recv(3): a message stays until the program has polled its completion and posts the memory again", false},
 	Key:             {"key", "ibv_reg_mr(3): an SGE has the lkey, and the peer gets the rkey, of a memory region of the queue pair's protection domain that is registered", false},
+	PSN:             {"psn", "ibv_modify_qp(3): rq_psn of each end is sq_psn of the other", false},
+	MTU:             {"mtu", "ibv_modify_qp(3): path_mtu is the same at both ends", false},
+	QKey:            {"qkey", "ibv_post_send(3): remote_qkey of a datagram is the Q_Key of the queue pair that it goes to", false},
 	Armed:           {"armed", "ibv_req_notify_cq(3), ibv_get_cq_event(3): an event tells of completions that come after the request, so the program polls once more after it", false},
 }
 

@@ -194,5 +194,11 @@ func (p *Pair) LosesDatagram() Finding {
 	return Finding{Receives, p.Name, "a datagram is lost, because no receive is posted"}
 }
 
+// RefusesDatagram is the event that a datagram has come with a Q_Key that the queue pair does not
+// have.
+func (p *Pair) RefusesDatagram(key uint32) Finding {
+	return Finding{QKey, p.Name, fmt.Sprintf("a datagram is lost, because its remote_qkey is %#x, which is not the Q_Key of the queue pair", key)}
+}
+
 // ReadsWithout is the event that a Read or an atomic fails because of a depth of 0.
 func (p *Pair) ReadsWithout(why string) Finding { return Finding{Depth, p.Name, why} }

@@ -123,19 +123,21 @@ func TestPolledError(t *testing.T) {
 // the program polls afterwards.
 func TestArmedLate(t *testing.T) {
 	now := time.Unix(0, 0)
-	q := CQ{Name: "CQ 1", Entries: 9}
+	late := now.Add(LostAfter)
+	q := CQ{Name: "CQ 1", Entries: 9, LostAfter: LostAfter}
 	q.Arms(0, now)
-	wants(t, "armed in time", q.Puts(7, false, 1, now.Add(time.Hour)))
-	wants(t, "its event came", q.Ends(1))
+	wants(t, "armed in time", q.Puts(7, false, 1, late))
+	wants(t, "its event came", q.Ends(1, late))
 	q.Arms(1, now)
-	wants(t, "armed late", q.Ends(1), Armed)
-	wants(t, "armed late, and polled then", q.Ends(0))
+	wants(t, "armed late, and the program ends soon", q.Ends(1, now))
+	wants(t, "armed late", q.Ends(1, late), Armed)
+	wants(t, "armed late, and polled then", q.Ends(0, late))
 	wants(t, "another completion soon after", q.Puts(7, false, 2, now))
-	wants(t, "one a second later", q.Puts(7, false, 3, now.Add(lostAfter)), Armed)
-	wants(t, "one that is polled before", q.Puts(7, false, 1, now.Add(lostAfter)))
+	wants(t, "one a second later", q.Puts(7, false, 3, late), Armed)
+	wants(t, "one that is polled before", q.Puts(7, false, 1, late))
 	q.Arms(1, now)
 	q.Fires()
-	wants(t, "an event came", q.Ends(1))
+	wants(t, "an event came", q.Ends(1, late))
 }
 
 // TestSharedMemory: two lists with equal memory are a note, and others that overlap a mistake.

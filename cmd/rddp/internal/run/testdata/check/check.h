@@ -35,10 +35,11 @@ struct end {
 static struct {
 	int send_wr, recv_wr, cqe, sge, inline_data;
 	bool all_signaled, channel;
-	int timeout, retry_cnt, rnr_retry, min_rnr_timer, max_rd_atomic, max_dest_rd_atomic, access;
+	int timeout, retry_cnt, rnr_retry, min_rnr_timer, max_rd_atomic, max_dest_rd_atomic, access, rq_psn, sq_psn;
+	enum ibv_mtu path_mtu;
 } with = {
 	.send_wr = 16, .recv_wr = 16, .cqe = 64, .sge = 1, .timeout = 14, .retry_cnt = 7, .rnr_retry = 6, .min_rnr_timer = 12, .max_rd_atomic = 4,
-	.max_dest_rd_atomic = 4, .access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
+	.max_dest_rd_atomic = 4, .path_mtu = IBV_MTU_1024, .access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
 };
 
 static inline double now(void) {
@@ -89,7 +90,7 @@ static inline int to_init(struct end *e) {
 
 static inline int to_rtr(struct end *e, struct end *peer) {
 	struct ibv_qp_attr a = {
-		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .dest_qp_num = peer->qp->qp_num, .max_dest_rd_atomic = with.max_dest_rd_atomic,
+		.qp_state = IBV_QPS_RTR, .path_mtu = with.path_mtu, .rq_psn = with.rq_psn, .dest_qp_num = peer->qp->qp_num, .max_dest_rd_atomic = with.max_dest_rd_atomic,
 		.min_rnr_timer = with.min_rnr_timer, .ah_attr = {.is_global = 1, .port_num = 1, .grh = {.dgid = gid, .hop_limit = 1}},
 	};
 	return ibv_modify_qp(e->qp, &a, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
@@ -97,7 +98,7 @@ static inline int to_rtr(struct end *e, struct end *peer) {
 
 static inline int to_rts(struct end *e) {
 	struct ibv_qp_attr a = {
-		.qp_state = IBV_QPS_RTS, .timeout = with.timeout, .retry_cnt = with.retry_cnt, .rnr_retry = with.rnr_retry, .max_rd_atomic = with.max_rd_atomic,
+		.qp_state = IBV_QPS_RTS, .timeout = with.timeout, .retry_cnt = with.retry_cnt, .rnr_retry = with.rnr_retry, .sq_psn = with.sq_psn, .max_rd_atomic = with.max_rd_atomic,
 	};
 	return ibv_modify_qp(e->qp, &a, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
 }

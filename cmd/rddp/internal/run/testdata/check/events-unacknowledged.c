@@ -14,6 +14,6 @@ int main(int argc, char **argv) {
 	wait_wc(&a);
 	if (!fault)
 		ibv_ack_cq_events(cq, 1);
-	alarm(3);
+	alarm(10);
 	return done(&a, &b);
 }

@@ -32,7 +32,7 @@ int main(int argc, char **argv) {
 	wait_wc(&e);
 	if (!fault)
 		wait_wc(&e);
-	nap(100);
+	nap(500);
 	MUST(!ibv_destroy_ah(ah));
 	MUST(!ibv_destroy_qp(e.qp) && !ibv_destroy_qp(f.qp));
 	MUST(!ibv_dereg_mr(e.mr) && !ibv_dereg_mr(f.mr));

@@ -9,7 +9,7 @@ int main(int argc, char **argv) {
 	if (!fault)
 		MUST(!post_recv(&b, 1, 0, 64));
 	MUST(!post_send(&a, IBV_SEND_SIGNALED, 1, 0, 64));
-	nap(100);
+	nap(500);
 	if (fault)
 		MUST(!post_recv(&b, 1, 0, 64));
 	wait_wc(&a);

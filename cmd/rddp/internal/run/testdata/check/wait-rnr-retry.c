@@ -10,7 +10,7 @@ int main(int argc, char **argv) {
 		MUST(!post_recv(&b, 1, 0, 64));
 	MUST(!post_send(&a, IBV_SEND_SIGNALED, 1, 0, 64));
 	struct ibv_wc w;
-	try_wc(&a, &w, fault ? 0.3 : 20);
+	try_wc(&a, &w, fault ? 1 : 20);
 	if (!fault)
 		wait_wc(&b);
 	return done(&a, &b);
