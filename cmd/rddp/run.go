@@ -37,6 +37,9 @@ func runCommand() *cli.Command {
 			"   far$  rddp run rping -c -a near -C 10\n\n" +
 			"With --iwarp the device is an RNIC, and rdma_cm connects it with every other one, such as Linux's\n" +
 			"siw. It then has neither atomics nor immediate data.\n\n" +
+			"With --check it reports what the program does wrong although it works, such as queues that would be full on\n" +
+			"a card, payload that changes in flight, and objects that it leaves. The exit status is 88 then.\n\n" +
+			"   $ rddp run --check ./program\n\n" +
 			"Every host that can connect to this one may join a queue pair whose number it knows and whose program wants\n" +
 			"to join it with that host, and connect to a program that listens. RDMA has no TLS: peers are known by GID and\n" +
 			"number, and may be hardware.\n\n" +
