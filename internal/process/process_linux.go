@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"sync/atomic"
 	"syscall"
@@ -19,7 +20,7 @@ import (
 // process has ended.
 //
 // The system calls process_vm_readv and process_vm_writev fail if the process's first thread has
-// ended, or if the process has made itself undumpable. The file /proc/PID/mem still works then, if
+// ended, or if the process has made itself undumpable. The file /proc/TID/mem still works then, if
 // it was opened before, so Open opens it. But writes through that file ignore page protection. So
 // the file is used only if the system calls fail, and written only after a check of the process's
 // memory map.
@@ -47,10 +48,15 @@ func Open(tid int) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{PID: pid}
-	if p.mem, err = os.OpenFile(fmt.Sprintf("/proc/%d/mem", pid), os.O_RDWR, 0); err != nil {
+	// The memory is that of all threads, and the file outlives the thread. By the PID there is none
+	// if the first thread has ended.
+	if p.mem, err = os.OpenFile(fmt.Sprintf("/proc/%d/mem", tid), os.O_RDWR, 0); err != nil {
 		return nil, err
 	}
-	if p.maps, err = os.Open(fmt.Sprintf("/proc/%d/maps", pid)); err != nil {
+	if p.hasLeader() {
+		tid = pid // which lives as long as the process, as a rule
+	}
+	if p.maps, err = os.Open(fmt.Sprintf("/proc/%d/maps", tid)); err != nil {
 		p.mem.Close()
 		return nil, err
 	}
@@ -58,6 +64,12 @@ func Open(tid int) (*Process, error) {
 		return nil, errors.Join(err, p.mem.Close(), p.maps.Close())
 	}
 	return p, nil
+}
+
+// hasLeader reports whether the process's first thread lives.
+func (p *Process) hasLeader() bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID))
+	return err == nil && !bytes.Contains(b, []byte("\nState:\tZ"))
 }
 
 // watch sets ended when the process ends. That comes before its PID is reused, since the kernel
@@ -95,7 +107,7 @@ func (p *Process) HasEnded() bool { return p.ended.Load() }
 func (p *Process) Close() error { return errors.Join(p.mem.Close(), p.maps.Close(), p.life.Close()) }
 
 // Leave must be called before the process calls execve. When it returns, memory is no longer
-// accessed by PID, but only through /proc/PID/mem, which refers to the memory at the time it was
+// accessed by PID, but only through /proc/TID/mem, which refers to the memory at the time it was
 // opened. So nothing is ever written to the memory of the next program.
 func (p *Process) Leave() {
 	p.mu.Lock()
@@ -164,7 +176,7 @@ func (p *Process) Write(b []byte, addr uint64) error {
 	return nil
 }
 
-// elsewhere reports whether /proc/PID/mem may work although the system call has failed with err.
+// elsewhere reports whether /proc/TID/mem may work although the system call has failed with err.
 func elsewhere(err error) bool { return err == syscall.EPERM || err == syscall.ESRCH }
 
 // transfer makes one of the two system calls. The kernel copies the bytes once. The call may wait
@@ -205,19 +217,41 @@ func (p *Process) Check(addr, n uint64, write bool) error {
 	})
 }
 
+// readMaps returns the memory map. If the thread to which the file belongs has ended, and so has
+// the first thread, it looks for another thread. After an execve there is a first thread.
 func (p *Process) readMaps() ([]byte, error) {
-	b := make([]byte, 0, 16<<10)
+	b, err := readMaps(p.maps)
+	if len(b) > 0 {
+		return b, nil
+	}
+	if !p.hasLeader() {
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", p.PID))
+		for _, thread := range threads {
+			f, openErr := os.Open(thread + "/maps")
+			if openErr != nil {
+				continue
+			}
+			b, _ = readMaps(f)
+			f.Close()
+			if len(b) > 0 && !p.hasLeader() {
+				return b, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("process %d: no memory map: %w", p.PID, err)
+}
+
+// readMaps returns the memory map that f has. If it is empty, err says why.
+func readMaps(f *os.File) (b []byte, err error) {
+	b = make([]byte, 0, 16<<10)
 	for {
 		if cap(b)-len(b) < 4096 {
 			b = append(b, make([]byte, cap(b))...)[:len(b)]
 		}
-		n, err := p.maps.ReadAt(b[len(b):cap(b)], int64(len(b)))
+		n, err := f.ReadAt(b[len(b):cap(b)], int64(len(b)))
 		b = b[:len(b)+n]
 		if n == 0 {
-			if len(b) == 0 {
-				return nil, fmt.Errorf("process %d: no memory map: %w", p.PID, err)
-			}
-			return b, nil
+			return b, err
 		}
 	}
 }
