@@ -57,6 +57,9 @@ func TestPanicWhileAReadIsServed(t *testing.T) {
 		if err := <-read; err == nil {
 			t.Error("the Read succeeds")
 		}
+		if b.in.isPlacing() {
+			t.Error("the message counts as one that is being placed, for which a Read that leaves would wait")
+		}
 		if n := b.count.Load(counters.Panics); n != 1 {
 			t.Errorf("%d panics, want 1", n)
 		}
