@@ -202,7 +202,7 @@ var runFaults = []Fault{
 		Package: "cmd/rddp/internal/run", Tests: "^TestDoorbellOverflow$"},
 	{Name: "doorbells that come with that of a slow program lost", File: "cmd/rddp/internal/run/doorbell_linux.go",
 		Old: "slices.Delete(d.rung, 0, 1)", New: "d.rung[:0]",
-		Package: "cmd/rddp/internal/run", Tests: "^TestDoorbellOfSlowFileInBatch$"},
+		Package: "cmd/rddp/internal/run", Tests: "^TestDoorbellBatch$"},
 	{Name: "an offset that is not known noted", File: "cmd/rddp/internal/run/doorbell_linux.go",
 		Old: "	if err == nil { // else the offset", New: "	{ // else the offset",
 		Package: "cmd/rddp/internal/run", Tests: "^TestDoorbellWithoutOffset$"},

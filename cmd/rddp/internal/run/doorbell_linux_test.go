@@ -140,30 +140,24 @@ func TestDoorbellOfSlowFile(t *testing.T) {
 	}
 }
 
-// TestDoorbellOfSlowFileInBatch: the doorbells that one read has returned with that of a program
-// whose memory waits are heard, too.
-//
-// +checklocksignore: the test holds the lock as a look that waits would
-func TestDoorbellOfSlowFileInBatch(t *testing.T) {
-	d, err := newDoorbell()
-	if err != nil {
-		t.Fatal(err)
+// TestDoorbellBatch: each file that the notifications of one read name is taken, once. So a look
+// that waits for a program keeps none of the others.
+func TestDoorbellBatch(t *testing.T) {
+	one, two := new(openFile), new(openFile)
+	d := &doorbell{files: map[int32]*openFile{1: one, 2: two}}
+	var events []byte
+	for _, watch := range []int32{1, 2, 1, 3} { // nobody has the last one any more
+		events = append(events, bytesOf(&unix.InotifyEvent{Wd: watch, Mask: unix.IN_MODIFY})...)
 	}
-	defer d.close()
-	slow, other := rungFile(t, d), rungFile(t, d)
-	slow.bell.Lock()
-	defer slow.bell.Unlock()
-	func() {
-		d.mu.Lock() // so no look begins yet
-		defer d.mu.Unlock()
-		for _, f := range []*openFile{slow, other} {
-			f.rings.Store(seekEvery)
-			if _, err := unix.Write(f.fd, make([]byte, 32)); err != nil {
-				t.Error(err)
-			}
+	d.note(events)
+	for i, want := range []*openFile{one, two, nil} {
+		if got := d.take(); got != want {
+			t.Errorf("file %d is %p, want %p", i, got, want)
 		}
-	}()
-	prototest.Wait(t, "a look at the other file", func() bool { return other.rings.Load() == 0 })
+	}
+	if one, two := one.rings.Load(), two.rings.Load(); one != 2 || two != 1 {
+		t.Errorf("%d and %d notifications, want 2 and 1", one, two)
+	}
 }
 
 // TestDoorbellWithoutDescriptor: when this process has no free descriptor, doorbells are heard.
