@@ -195,7 +195,7 @@ var mayImport = map[string][]string{
 		"internal/accept", "internal/admission", "internal/panics", "internal/tlshandshake",
 		"cmd/rddp/internal/proxy", "extsock", "mpa",
 	},
-	"cmd/rddp/internal/run/cm":      {"internal/conn", "internal/conn/startup", "mpa", "internal/accept", "internal/retry", "internal/softrnic", "internal/softrnic/check", "internal/rdmaabi/nldev", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs"},
+	"cmd/rddp/internal/run/cm":      {"internal/conn", "internal/conn/startup", "mpa", "internal/accept", "internal/panics", "internal/retry", "internal/softrnic", "internal/softrnic/check", "internal/rdmaabi/nldev", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs"},
 	"internal/testkit/guest":        {},
 	"cmd/rddp/internal/run/rules":   {},
 	"cmd/rddp/internal/run/seccomp": {},

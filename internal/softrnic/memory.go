@@ -156,7 +156,7 @@ func (m *memoryRegion) checkMemory() error {
 	switch {
 	case !m.isOnDemand():
 		if m.Len == 0 {
-			return uverbs.Refuse(syscall.EFAULT, "the length is 0")
+			return uverbs.Refuse(syscall.EINVAL, "the length is 0")
 		}
 		writes := m.Access&uverbs.LocalWrite != 0
 		if err := m.process.Check(m.Start, m.Len, writes); err != nil {

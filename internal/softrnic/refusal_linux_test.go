@@ -52,6 +52,7 @@ func TestRefusals(t *testing.T) {
 		{uverbs.CreateQP, in(&uverbs.QP{PD: p.pd, SendCQ: p.cq.Handle, RecvCQ: p.cq.Handle, Type: uverbs.RC, Caps: uverbs.Caps{MaxSendSGE: 99}}), syscall.EINVAL, fmt.Sprintf("max_send_sge 99: the device has %d", limits.MaxSGE)},
 		{uverbs.CreateQP, in(&uverbs.QP{Type: uverbs.XRC}), syscall.EOPNOTSUPP, "the device has no queue pair of type XRC with flags 0x0"},
 		{uverbs.RegMR, changed(uverbs.MemoryRegion{PD: p.pd, Start: 4096, Len: 10}), syscall.EFAULT, "10 bytes at 0x1000: the program does not have all of that memory, or may not write it (writes: false)"},
+		{uverbs.RegMR, changed(uverbs.MemoryRegion{PD: p.pd, Start: 4096}), syscall.EINVAL, "the length is 0"},
 		{uverbs.RegMR, changed(uverbs.MemoryRegion{PD: p.pd, Access: uverbs.RemoteWrite}), syscall.EINVAL, "access 0x2: IBV_ACCESS_REMOTE_WRITE and IBV_ACCESS_REMOTE_ATOMIC need IBV_ACCESS_LOCAL_WRITE"},
 		{uverbs.DeallocPD, words(p.pd), syscall.EBUSY, "the PD is in use by 2 objects"},
 	} {

@@ -417,6 +417,7 @@ func (t *tcpRelay) enterAccepted(fd int, a *arrival) (k *programConn, err error)
 
 // carryAccepted carries the bytes of a connection over DDP.
 func (t *tcpRelay) carryAccepted(a *arrival, near *net.TCPConn, k *programConn) {
+	defer survives(t.log, "a connection of --tcp-listen")
 	defer t.forget(k)
 	if err := t.startUp(t.begin, a); err != nil {
 		t.log.Info("no connection over DDP", "from", a.peer, "at", a.local, "err", err)

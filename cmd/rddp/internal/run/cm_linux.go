@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strconv"
 	"syscall"
@@ -34,6 +35,7 @@ type channelFile struct {
 
 // channels is the set of open files of rdma_cm.
 type channels struct {
+	log   *slog.Logger
 	epoll int // reports the pipes whose read ends are all closed
 
 	mu locks.Mutex[locks.Leaf]
@@ -41,7 +43,8 @@ type channels struct {
 	files map[int]*channelFile // +checklocks:mu
 }
 
-func (s *channels) init() (err error) {
+func (s *channels) init(log *slog.Logger) (err error) {
+	s.log = log
 	s.files = make(map[int]*channelFile) // +checklocksignore: nobody else has it yet
 	if s.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return err
@@ -76,7 +79,10 @@ func (s *channels) watch() {
 			s.mu.Unlock()
 			if f != nil {
 				_ = unix.EpollCtl(s.epoll, unix.EPOLL_CTL_DEL, f.near, nil)
-				go f.close() // the end of a connection waits for accesses to the program's memory
+				go func() { // the end of a connection waits for accesses to the program's memory
+					defer survives(s.log, "an rdma_cm channel that is closed")
+					f.close()
+				}()
 			}
 		}
 	}

@@ -386,6 +386,7 @@ const fileName = "uverbs"
 // channel for asynchronous events with the context and closes both together, so watch waits until
 // the program's end of that channel is closed. fd is a copy of the supervisor's end.
 func (s *supervisor) watch(f *openFile, fd int) {
+	defer survives(s.log, "a device that is closed")
 	p := []unix.PollFd{{Fd: int32(fd)}}
 	for {
 		if _, err := unix.Poll(p, -1); err == nil && p[0].Revents != 0 {

@@ -21,6 +21,16 @@ func recovers(log *slog.Logger, p *seccomp.Program, c *seccomp.Call) {
 	}
 }
 
+// survives is deferred by what a goroutine does for one file or connection of a program, where no
+// call waits for it. A panic there is a bug, and leaves the rest of that file or connection undone.
+func survives(log *slog.Logger, of string) {
+	if value := recover(); value != nil {
+		err := panics.New(value)
+		_ = err.Claim() // the log has it
+		log.Error("a bug of rddp run", "of", of, "err", err)
+	}
+}
+
 // later answers a call in a goroutine of its own: the answer waits, or needs answers to other calls
 // of the program.
 func (s *supervisor) later(c *seccomp.Call, answer func()) {

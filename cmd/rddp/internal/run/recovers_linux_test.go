@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
 	"github.com/rddp/rddp/internal/panics"
 )
@@ -34,4 +36,53 @@ func TestPanicOfLaterAnswer(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPanicOfWatch: a panic in a goroutine that ends what a program has closed is logged, and ends
+// nothing else.
+func TestPanicOfWatch(t *testing.T) {
+	lines := make(lines, 1)
+	log := slog.New(slog.NewTextHandler(lines, nil))
+	closed := func() (readEnd, writeEnd int) {
+		t.Helper()
+		var p [2]int
+		if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
+			t.Fatal(err)
+		}
+		return p[0], p[1]
+	}
+	said := func(of string) {
+		t.Helper()
+		if line := <-lines; !strings.Contains(line, `msg="a bug of rddp run" of="`+of) || panics.Count() != 0 {
+			t.Errorf("%d panics nobody has claimed, and the log is %q", panics.Count(), line)
+		}
+	}
+
+	near, far := closed()
+	unix.Close(far)
+	(&supervisor{log: log}).watch(&openFile{}, near) // whose opener is not there
+	said("a device that is closed")
+
+	var s channels
+	if err := s.init(log); err != nil {
+		t.Fatal(err)
+	}
+	near, far = closed()
+	s.mu.Lock()
+	s.files[far] = &channelFile{near: far} // whose channel is not there
+	s.mu.Unlock()
+	if err := unix.EpollCtl(s.epoll, unix.EPOLL_CTL_ADD, far, &unix.EpollEvent{Fd: int32(far)}); err != nil {
+		t.Fatal(err)
+	}
+	unix.Close(near)
+	said("an rdma_cm channel that is closed")
+	unix.Close(far)
+}
+
+// lines is a Writer that passes on each line.
+type lines chan string
+
+func (l lines) Write(b []byte) (int, error) {
+	l <- string(b)
+	return len(b), nil
 }

@@ -144,7 +144,7 @@ func newSupervisor(c Config) (*supervisor, error) {
 		log: c.Log, checked: checked, device: d, tree: t, files: make(map[*openFile]struct{}),
 		cm: cm.New(cm.Config{Device: d, IWARP: c.IWARP, Log: c.Log, Check: checked}), netlink: newNetlink(d, c.IWARP),
 	}
-	if err = s.channels.init(); err == nil {
+	if err = s.channels.init(s.log); err == nil {
 		s.doorbell, err = newDoorbell()
 	}
 	if err != nil {

@@ -253,6 +253,14 @@ func (t *tcpRelay) take(fd int, to netip.AddrPort) (errno syscall.Errno, answere
 		// The program connects the socket again after that connection has ended.
 		k, first = t.enter(cookie, to, k)
 	}
+	defer func() {
+		select {
+		case <-k.decided:
+		default: // a panic: nobody waits for this connect, and the next one tries anew
+			k.errno, k.answered = syscall.EIO, true
+			t.leave(k)
+		}
+	}()
 	half, err := t.dial(to)
 	if err == nil {
 		return t.join(fd, k, half)
@@ -397,6 +405,7 @@ func (t *tcpRelay) join(fd int, k *programConn, half *proxy.Half) (syscall.Errno
 	t.counts.DDP.Add(1)
 	t.log.Info("connection over DDP", "from", k.local, "to", k.peer)
 	t.relays.Go(func() {
+		defer survives(t.log, "a connection of --tcp")
 		s := half.Carry(t.ctx, near)
 		t.forget(k)
 		t.log.Info("connection has ended", endOf(&s, "to", k.peer)...)

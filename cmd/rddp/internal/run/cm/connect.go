@@ -157,6 +157,7 @@ func checkRoom(p *ucma.ConnParam, most int, w softrnic.Wire) error {
 
 // initiate sends the Request, and handles the answer.
 func (i *id) initiate(ctx context.Context, src, dst netip.AddrPort, cfg *conn.Config, private []byte) {
+	defer i.recovers()
 	w := i.cm.wire
 	c, err := dial(ctx, func() (*conn.Conn, error) { return i.cm.reach(ctx, src, dst, cfg, private, i.end) })
 	var p ucma.ConnParam
@@ -246,6 +247,7 @@ func (i *id) disconnected() {
 		return
 	}
 	time.AfterFunc(timewait, func() {
+		defer i.recovers()
 		i.cm.mu.Lock()
 		defer i.cm.mu.Unlock()
 		if i.state == over {
@@ -305,9 +307,9 @@ func (c *Channel) disconnectLocked(_ Caller, in []byte, _ int) (a answer, err er
 	switch {
 	case err != nil:
 		return a, err
-	case !i.wasThere:
+	case i.state < connecting || i.cm.wire == softrnic.Plain && !i.wasThere:
 		return a, uverbs.Refuse(syscall.EINVAL, "the id is %v, and was never connected", i.state)
-	case i.state == connected:
+	case i.state == connected && i.end != nil:
 		i.disconnect()
 	}
 	return a, nil

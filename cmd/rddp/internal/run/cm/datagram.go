@@ -132,6 +132,7 @@ func (i *id) connectDatagrams(private []byte) error {
 
 // ask asks until an answer arrives, and adds the event.
 func (i *id) ask(ctx context.Context, from, to netip.Addr, m message) {
+	defer i.recovers()
 	answer, err := seek(ctx, from, to, m)
 	i.cm.mu.Lock()
 	defer i.cm.mu.Unlock()
@@ -359,6 +360,7 @@ func (i *id) serveDatagrams(s *service) {
 
 // asked adds an event for a new question, or repeats the answer to a known one.
 func (i *id) asked(s *service, m *message, from netip.AddrPort, control []byte) {
+	defer i.recovers()
 	i.cm.mu.Lock()
 	defer i.cm.mu.Unlock()
 	q := &datagramRequest{s, asker{from, m.number}, control}

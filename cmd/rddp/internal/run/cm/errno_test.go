@@ -47,3 +47,28 @@ func TestErrnos(t *testing.T) {
 		t.Errorf("the log says %q", s)
 	}
 }
+
+// TestDisconnectErrnos compares the errors of DISCONNECT with the kernel's (rdma_disconnect, which
+// for InfiniBand refuses only an id without a connection's state).
+func TestDisconnectErrnos(t *testing.T) {
+	server, client := newParty(t, 1), newParty(t, 2)
+	disconnect := func(desc string, p *party, want syscall.Errno) {
+		t.Helper()
+		if _, _, e := p.ch.Do(nil, ucma.Disconnect, ucma.Numbers{ID: p.id}.AppendPlain(nil)[:4], 0); e != want {
+			t.Errorf("%s: %v, want %v", desc, e, want)
+		}
+	}
+	server.newID()
+	disconnect("a new id", server, syscall.EINVAL)
+	client.route(server.listen())
+	disconnect("a listener", server, 0)
+	disconnect("an id with a route", client, syscall.EINVAL)
+	client.connect(1, "")
+	disconnect("an id that connects", client, 0)
+	server.id = server.event(ucma.ConnectRequest).ID
+	disconnect("an id with a request", server, 0)
+	server.do(ucma.Reject, (&ucma.Rejection{ID: server.id}).AppendTo(nil))
+	client.event(ucma.Rejected)
+	disconnect("an id that was rejected", client, 0)
+	disconnect("an id that has rejected", server, 0)
+}

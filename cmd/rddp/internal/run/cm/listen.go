@@ -100,6 +100,7 @@ func (i *id) number() uint16 {
 
 // receive receives a peer's Request, and adds the ConnectRequest event.
 func (i *id) receive(c *conn.Conn) {
+	defer i.recovers()
 	ctx, cancel := context.WithTimeout(i.cm.ctx, requestTime)
 	defer cancel()
 	r, err := c.ReceiveRequest(ctx)
@@ -191,6 +192,7 @@ func (c *Channel) acceptLocked(_ Caller, in []byte, _ int) (a answer, err error)
 
 // accept sends the Reply, and waits for the peer if necessary.
 func (i *id) accept(ctx context.Context, q *request, cfg *conn.Config, private []byte, attrs *uverbs.Attributes) {
+	defer i.recovers()
 	err := i.end.Accept(ctx, q.r, q.conn, cfg, private)
 	if err == nil {
 		err = i.end.Start(q.conn, q.wire, false, q.qpn, attrs, i.connectionEnded)
