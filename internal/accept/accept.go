@@ -142,9 +142,9 @@ func Failed(ctx context.Context, log *slog.Logger, err error, again *retry.Wait)
 }
 
 // Each calls serve in a separate goroutine for each connection of l, until l is closed or ctx is
-// done. After a failure of Accept it pauses and continues. Each does not interrupt Accept when ctx
-// is done.
-func Each[C any](ctx context.Context, l interface{ Accept() (C, error) }, serve func(C)) {
+// done. After a failure of Accept it logs as [Failed] does, pauses and continues. Each does not
+// interrupt Accept when ctx is done.
+func Each[C any](ctx context.Context, log *slog.Logger, l interface{ Accept() (C, error) }, serve func(C)) {
 	var again retry.Wait
 	for {
 		c, err := l.Accept()
@@ -152,7 +152,7 @@ func Each[C any](ctx context.Context, l interface{ Accept() (C, error) }, serve 
 		case err == nil:
 			again.Reset()
 			go serve(c)
-		case errors.Is(err, net.ErrClosed), !again.Pause(ctx):
+		case errors.Is(err, net.ErrClosed), ctx.Err() != nil, !Failed(ctx, log, err, &again):
 			return
 		}
 	}

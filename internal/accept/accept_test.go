@@ -256,7 +256,7 @@ func TestEach(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			over, served := make(chan struct{}), make(chan net.Conn)
-			go func() { Each(ctx, l, func(c net.Conn) { served <- c }); close(over) }()
+			go func() { Each(ctx, slog.New(slog.DiscardHandler), l, func(c net.Conn) { served <- c }); close(over) }()
 			for range 2 {
 				l.fails <- errors.New("too many open files")
 				near, far := net.Pipe()

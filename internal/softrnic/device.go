@@ -62,8 +62,8 @@ type Device struct {
 	// queue pairs by QPN
 	pairs map[uint32]*queuePair // +checklocks:mu
 	// the calls of Expect that are in effect, by peer
-	expected map[far]int  // +checklocks:mu
-	refusals refusedPeers // +checklocks:mu
+	expected map[far]int // +checklocks:mu
+	warnings warnings    // +checklocks:mu
 
 	keys keyBook
 	ends checkedEnds
@@ -94,7 +94,7 @@ func New(c Config) (*Device, error) {
 	d := &Device{
 		addresses: c.Addresses, log: c.Log, faults: c.Faults, check: c.Check, onlyTCP: c.OnlyTCP, noAtomics: c.NoAtomics,
 		rnrTick: rnrTick, missMost: missMost, managerTime: managerTime, lostAfter: check.LostAfter, userOf: userOf,
-		pairs: make(map[uint32]*queuePair), refusals: make(refusedPeers), contexts: make(map[*Context]struct{}),
+		pairs: make(map[uint32]*queuePair), warnings: make(warnings), contexts: make(map[*Context]struct{}),
 	}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	_, _ = rand.Read(d.guid[:])

@@ -105,19 +105,26 @@ func (q *queuePair) confirm(ctx context.Context, p *request) error {
 	return errNotItsPort
 }
 
-// refusalsEvery is the least time between two warnings of refusals for the same reason.
-const refusalsEvery = time.Minute
+// warnEvery is the least time between two warnings for the same reason.
+const warnEvery = time.Minute
 
-// refusedPeers say when a refusal was last logged as a warning, by the reason.
-type refusedPeers map[error]time.Time
+// warnings say when something was last logged as a warning, by the reason.
+type warnings map[error]time.Time
 
-// isDue reports whether a refusal is to be logged as a warning.
-func (r refusedPeers) isDue(why error, now time.Time) bool {
-	if last, known := r[why]; known && now.Sub(last) < refusalsEvery {
+// isDue reports whether something is to be logged as a warning.
+func (w warnings) isDue(why error, now time.Time) bool {
+	if last, known := w[why]; known && now.Sub(last) < warnEvery {
 		return false
 	}
-	r[why] = now
+	w[why] = now
 	return true
+}
+
+// isDue reports whether something that happens again and again is to be logged as a warning.
+func (d *Device) isDue(why error) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.warnings.isDue(why, time.Now())
 }
 
 // refuses logs that a peer of q is refused, but as a warning only now and then: the peer comes
@@ -130,10 +137,8 @@ func (q *queuePair) refuses(peer net.Addr, from uint32, why error) {
 		}
 	}
 	level, d := slog.LevelDebug, q.ctx.dev
-	d.mu.Lock()
-	if d.refusals.isDue(reason, time.Now()) {
+	if d.isDue(reason) {
 		level = slog.LevelWarn
 	}
-	d.mu.Unlock()
 	d.log.Log(context.Background(), level, "peer refused", "qpn", q.num, "peer", from, "address", peer.String(), "why", why)
 }

@@ -443,17 +443,35 @@ func TestForgedDatagram(t *testing.T) {
 	}
 }
 
+// TestLackOfDescriptorsInLog: the log of a device without descriptors says why its queue pairs are
+// not joined, as a warning, but not for each of a thousand.
+func TestLackOfDescriptorsInLog(t *testing.T) {
+	var b bytes.Buffer
+	d := &Device{log: slog.New(slog.NewTextHandler(&b, nil)), warnings: make(warnings)}
+	q := &queuePair{num: 1, ctx: &Context{dev: d}}
+	q.dialFails(2, syscall.ECONNREFUSED)
+	if b.Len() > 0 {
+		t.Errorf("without a peer, the log says %q", &b)
+	}
+	for range 1000 {
+		q.dialFails(2, &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)})
+	}
+	if s := b.String(); strings.Count(s, "level=WARN") != 1 || !strings.Contains(s, "too many open files") {
+		t.Errorf("the log says %q", s)
+	}
+}
+
 // TestRefusalsInLog checks how often a refusal is logged.
 func TestRefusalsInLog(t *testing.T) {
-	r := make(refusedPeers)
+	r := make(warnings)
 	begin := time.Now()
 	for _, tt := range []struct {
 		why   error
 		after time.Duration
 		want  bool
 	}{
-		{errAnotherUser, 0, true}, {errAnotherUser, 1, false}, {errNotItsPort, 1, true}, {errAnotherUser, refusalsEvery - 1, false},
-		{errAnotherUser, refusalsEvery, true}, {errAnotherUser, refusalsEvery + 1, false},
+		{errAnotherUser, 0, true}, {errAnotherUser, 1, false}, {errNotItsPort, 1, true}, {errAnotherUser, warnEvery - 1, false},
+		{errAnotherUser, warnEvery, true}, {errAnotherUser, warnEvery + 1, false},
 	} {
 		if got := r.isDue(tt.why, begin.Add(tt.after)); got != tt.want {
 			t.Errorf("%v after %v: %v", tt.why, tt.after, got)

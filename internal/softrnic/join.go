@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/netip"
+	"syscall"
 	"time"
 
 	"github.com/rddp/rddp/internal/accept"
@@ -114,7 +116,7 @@ func (p *port) close() {
 
 // accept takes connections of peers until the listener is closed.
 func (d *Device) accept(l *conn.Listener) {
-	accept.Each(d.ctx, l, d.receiveRequest)
+	accept.Each(d.ctx, d.log, l, d.receiveRequest)
 }
 
 // requestTime is how long a peer may take to send its MPA Request.
@@ -345,11 +347,23 @@ func (q *queuePair) dial(ctx context.Context, h hello, peer uverbs.GID, life uin
 			}
 			q.giveUp(c)
 		}
-		q.ctx.dev.log.Debug("no connection to the peer yet", "qpn", q.num, "peer", h.to, "err", err)
+		q.dialFails(h.to, err)
 		if !again.Pause(ctx) {
 			return
 		}
 	}
+}
+
+// dialFails logs that a dial has failed. It is a warning now and then if this process lacks
+// descriptors: the program's error, when it gives up, does not name this cause.
+func (q *queuePair) dialFails(to uint32, err error) {
+	level, d := slog.LevelDebug, q.ctx.dev
+	for _, lack := range []error{syscall.EMFILE, syscall.ENFILE} {
+		if errors.Is(err, lack) && d.isDue(lack) {
+			level = slog.LevelWarn
+		}
+	}
+	d.log.Log(context.Background(), level, "no connection to the peer yet", "qpn", q.num, "peer", to, "err", err)
 }
 
 // isPeer reports whether c, which h has begun, leads to the queue pair that the program wants to

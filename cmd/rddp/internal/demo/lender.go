@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"sync/atomic"
@@ -45,8 +46,8 @@ func Lend(in io.Reader, out io.Writer) error {
 		return err
 	}
 	defer plain.Close()
-	go accept.Each(context.Background(), l, logged(func(c net.Conn) error { return lendTo(c.(*extsock.Conn), memory) }))
-	go accept.Each(context.Background(), plain, logged(func(c net.Conn) error { return tell(c, counter) }))
+	go accept.Each(context.Background(), slog.Default(), l, logged(func(c net.Conn) error { return lendTo(c.(*extsock.Conn), memory) }))
+	go accept.Each(context.Background(), slog.Default(), plain, logged(func(c net.Conn) error { return tell(c, counter) }))
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)

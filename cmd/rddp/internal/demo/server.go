@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"net"
 	"os"
@@ -81,8 +82,8 @@ func Serve(in io.Reader, out io.Writer) error {
 		return err
 	}
 	defer plain.Close()
-	go accept.Each(context.Background(), l, logged(serveRDMA))
-	go accept.Each(context.Background(), plain, logged(servePlain))
+	go accept.Each(context.Background(), slog.Default(), l, logged(serveRDMA))
+	go accept.Each(context.Background(), slog.Default(), plain, logged(servePlain))
 	fmt.Fprintln(out, l.Addr(), plain.Addr())
 	_, err = io.Copy(io.Discard, in) // the client keeps the other end open while it runs
 	return err

@@ -88,7 +88,7 @@ func (i *id) listenConnections() error {
 
 // serve accepts connections until the listener is closed.
 func (i *id) serve(l *conn.Listener) {
-	accept.Each(i.cm.ctx, l, i.receive)
+	accept.Each(i.cm.ctx, i.cm.log, l, i.receive)
 }
 
 // number returns the port of i.
