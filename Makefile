@@ -66,8 +66,8 @@ LAYERS = ./mpa ./mpa/... ./ddp ./ddp/... ./rdmap ./toe/... ./toe/usertcp ./toe/u
 # Hostile peers: with full counts they print figures.
 FIGURES = ./conformance/hostile ./cmd/rddp/internal/hostile ./cmd/rddp/internal/run ./toe/usertcp/hostile ./toe/usertcp/tcpscript
 # All packages but those of the wild tier, with the tools that the Makefile uses. RACY are fewer.
-QUICK  = $$($(GO) list $(ALL) ./.ci/tier | grep -vxF "$$($(GO) list . $(WILD))")
-RACY   = $$($(GO) list $(ALL) ./.ci/tier | grep -vxF "$$($(GO) list $(WILD) $(LISTS) $(SERIAL))")
+QUICK  = $$($(GO) list $(ALL) ./.ci/tier ./.ci/recording | grep -vxF "$$($(GO) list . $(WILD))")
+RACY   = $$($(GO) list $(ALL) ./.ci/tier ./.ci/recording | grep -vxF "$$($(GO) list $(WILD) $(LISTS) $(SERIAL))")
 
 # The tests of time and rate, as a pattern: those in files *_timing_test.go. They are part of make wild alone.
 TIMING = ^($$(sed -n 's/^func \(Test[^(]*\).*/\1/p' $$(find . -name '*_timing_test.go') | paste -sd'|' -))\$$
@@ -84,9 +84,9 @@ TARGETS  = linux/arm64 linux/386 darwin/arm64 windows/amd64
 CROSSED  = ./...
 TIER     = ./bin/tier
 
-.PHONY: bin/tier test gate wild nightly stutter check demo build race norace lists wild-race wild-norace wild-timing format vet lint locks cross crossall oldest \
+.PHONY: bin/tier test gate wild nightly stutter check demo recording build race norace lists wild-race wild-norace wild-timing format vet lint locks cross crossall oldest \
 	machines machine-386 machine-arm64 machine-s390x emulators tshark models conformance mutations foreign foreignquick interop verbs verbsquick commands \
-	verbs-programs foreign-programs release packages bin/nfpm benchonce soak fuzz bench bench-check bench-baseline bench-scale bench-peers bench-devices early study-cache study-filter study-striped study-memory study-reconfiguration study-web
+	verbs-programs foreign-programs release packages bin/nfpm benchonce soak fuzz bench bench-check bench-baseline bench-scale benchmarks bench-peers bench-devices early study-cache study-filter study-striped study-memory study-reconfiguration study-web
 
 # The package at the root looks at all others by running the go command, so it always runs.
 test: norace
@@ -116,6 +116,11 @@ bin/tier:
 
 demo: build
 	./bin/rddp demo
+
+# docs/demo.svg, from a run of the demo.
+recording: build
+	$(GO) build -o bin/recording ./.ci/recording
+	cd bin && PATH='$(CURDIR)/bin':$$PATH ./recording -svg ../docs/demo.svg rddp demo
 
 build:
 	$(GO) build -o bin/rddp ./cmd/rddp
@@ -150,12 +155,12 @@ format:
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change: $$out"; exit 1; fi
 
 vet:
-	$(GO) vet -tags=$(TAGS) $(ALL) ./.ci/tier ./.ci/release
+	$(GO) vet -tags=$(TAGS) $(ALL) ./.ci/tier ./.ci/release ./.ci/recording
 
 # The tools that check need modules that ours do not, so they have a go.mod of their own.
 lint:
 	GOWORK=off $(GO) build -C .ci/tools -o '$(CURDIR)/bin/staticcheck' honnef.co/go/tools/cmd/staticcheck
-	./bin/staticcheck -tags=$(TAGS) $(ALL) ./.ci/tier ./.ci/release
+	./bin/staticcheck -tags=$(TAGS) $(ALL) ./.ci/tier ./.ci/release ./.ci/recording
 
 # What a program uses must not go unmeant: see docs/stability.md.
 api:
@@ -293,6 +298,15 @@ bench-check: build
 
 bench-baseline: build
 	$(GO) run ./conformance/lab/baseline -rddp=./bin/rddp -write conformance/bench/baseline.json
+
+# The data and the plots of docs/benchmarks.md: each operation next to plain TCP, on one CPU, with two congestion controls.
+benchmarks: build
+	@rows=$$(for n in 64 1k 4k 16k 64k 1m; do \
+		printf '%s\n' write/on/$$n/16/one write/on/$$n/16/batch read/on/$$n/16/one send/on/$$n/16/one stream/on/$$n/1 echo/on/$$n/1; done | paste -sd, -) && \
+	for c in cubic bbr; do \
+		./bin/rddp perf --self --one-cpu --congestion $$c --rows $$rows --json > conformance/bench/ratios-$$c.json && \
+		$(GO) run ./conformance/lab/figures -ratios docs/benchmarks-$$c.svg conformance/bench/ratios-$$c.json || exit 1; \
+	done
 
 # Everything else on the machine must be quiet: UCX and libfabric poll. PEERS are more options of the program, such as -rounds 3.
 bench-peers: build

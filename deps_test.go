@@ -144,7 +144,7 @@ var mayImport = map[string][]string{
 	"conformance/lab/floor":           {},
 	"conformance/lab/baseline":        {},
 	"conformance/lab/breakdown":       {"ddp", "extsock", "mpa", "rdmap", "toe", "toe/kernel", "conformance/lab/plot"},
-	"conformance/lab/dashboard":       {},
+	"conformance/lab/dashboard":       {"conformance/lab/plot"},
 	"conformance/lab/figures":         {"conformance/lab/plot"},
 	"conformance/lab/plot":            {},
 	"conformance/lab/pipeline":        {},

@@ -15,6 +15,8 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	lab "github.com/rddp/rddp/conformance/lab/plot"
 )
 
 // The geometry of the picture, in points.
@@ -30,13 +32,12 @@ var lineColors = []color.Color{
 	color.NRGBA{0x9B, 0x72, 0xC8, 0xFF}, color.NRGBA{0x9C, 0x6A, 0x55, 0xFF}, color.NRGBA{0x20, 0xB0, 0xBE, 0xFF}, color.NRGBA{0x88, 0x88, 0x88, 0xFF},
 }
 
-// drawPanels draws the panels in rows, as an SVG on white.
+// drawPanels draws the panels in rows, as an SVG that follows the reader's choice of a light or a
+// dark page.
 func drawPanels(d *dashboard, from, to time.Time) ([]byte, error) {
 	rows := (len(d.Panels) + columns - 1) / columns
 	c := vgsvg.New(columns*(panelWidth+gap)+gap, vg.Length(rows)*(panelHeight+gap)+gap)
 	page := draw.New(c)
-	page.SetColor(color.White)
-	page.Fill(page.Rectangle.Path())
 	for i := range d.Panels {
 		p, err := chart(&d.Panels[i], from, to)
 		if err != nil {
@@ -48,8 +49,11 @@ func drawPanels(d *dashboard, from, to time.Time) ([]byte, error) {
 		}})
 	}
 	var b bytes.Buffer
-	_, err := c.WriteTo(&b)
-	return b.Bytes(), err
+	if _, err := c.WriteTo(&b); err != nil {
+		return nil, err
+	}
+	width, height := page.Rectangle.Size().X, page.Rectangle.Size().Y
+	return []byte(lab.Page(b.String(), d.Title, "", float64(width), float64(height))), nil
 }
 
 func style(size vg.Length) text.Style {
@@ -59,6 +63,7 @@ func style(size vg.Length) text.Style {
 // chart returns a panel as a plot over minutes, from 0 to the highest value.
 func chart(p *panel, from, to time.Time) (*plot.Plot, error) {
 	c := plot.New()
+	c.BackgroundColor = nil // the page's
 	c.Title.Text, c.Title.TextStyle.Font = p.Title, style(10).Font
 	c.X.Tick.Label.Font, c.Y.Tick.Label.Font = style(7).Font, style(7).Font
 	c.Legend.TextStyle, c.Legend.Top, c.Legend.Left, c.Legend.ThumbnailWidth, c.Legend.YOffs = style(7), true, true, 12, -4

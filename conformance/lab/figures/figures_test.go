@@ -153,6 +153,35 @@ func TestEngineDocument(t *testing.T) {
 	}
 }
 
+// TestBenchmarksDocument: the plots of docs/benchmarks.md are those of the measurements in
+// conformance/bench, and both have the same axes.
+func TestBenchmarksDocument(t *testing.T) {
+	root := filepath.Join("..", "..", "..")
+	for _, control := range []string{"cubic", "bbr"} {
+		file := filepath.Join(t.TempDir(), "ratios.svg")
+		if err := run([]string{"-ratios", file, filepath.Join(root, "conformance", "bench", "ratios-"+control+".json")}, nil, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		drawn, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		elements(t, string(drawn))
+		svg := filepath.Join(root, "docs", "benchmarks-"+control+".svg")
+		if old, err := os.ReadFile(svg); err != nil || string(old) != string(drawn) {
+			t.Errorf("%s is not what figures -ratios draws, %v", svg, err)
+		}
+		for _, want := range []string{", " + control + "</title>", "\nRDMA Read, 16 under way: 64 B: ", ">0.2</text>", ">20</text>", `width="362"`} {
+			if !strings.Contains(string(drawn), want) {
+				t.Errorf("%s: no %q", svg, want)
+			}
+		}
+	}
+	if err := run([]string{"-ratios", filepath.Join(t.TempDir(), "f")}, strings.NewReader(`{"kind":"parameters"}`), io.Discard); err == nil {
+		t.Error("-ratios takes the output of model")
+	}
+}
+
 func TestWrongInput(t *testing.T) {
 	for input, want := range map[string]string{
 		"":                  "the input is empty",

@@ -34,11 +34,12 @@ func run(args []string, stdin io.Reader, stderr io.Writer) error {
 	flags.SetOutput(stderr)
 	html := flags.String("html", "", "write a document with figures and tables to this `file`")
 	svg := flags.String("svg", "", "write each figure to a file whose name begins with this `prefix`")
+	ratios := flags.String("ratios", "", "write one chart of all operations, next to plain TCP, to this `file`")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if flags.NArg() > 1 || *html == "" && *svg == "" {
-		return fmt.Errorf("usage: figures [-html FILE] [-svg PREFIX] [INPUT]")
+	if flags.NArg() > 1 || *html == "" && *svg == "" && *ratios == "" {
+		return fmt.Errorf("usage: figures [-html FILE] [-svg PREFIX] [-ratios FILE] [INPUT]")
 	}
 	input := stdin
 	if flags.NArg() == 1 {
@@ -68,6 +69,13 @@ func run(args []string, stdin io.Reader, stderr io.Writer) error {
 				return err
 			}
 		}
+	}
+	if *ratios != "" {
+		m, ok := s.(*measured)
+		if !ok {
+			return fmt.Errorf("-ratios draws the output of rddp perf --json")
+		}
+		return os.WriteFile(*ratios, []byte(m.ratios().SVG()), 0o666)
 	}
 	return nil
 }

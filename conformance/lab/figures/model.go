@@ -58,7 +58,7 @@ func (c *computed) drawings() []drawing {
 func (c *computed) figure(title, unit string, y func(modelResult) float64) *plot.Figure {
 	f := &plot.Figure{Title: title, X: plot.Axis{Title: "bytes of a message", Text: plot.Size}, Y: plot.Axis{Title: unit, Text: plot.Number}}
 	for _, link := range c.links {
-		coarse := plot.Line{Name: "coarse (store and forward)", Look: plot.Look{Color: plot.Orange, Dashes: plot.Dashed}}
+		coarse := plot.Line{Name: "coarse (store and forward)", Look: plot.Look{Color: plot.Orange, Wide: true}}
 		fine := plot.Line{Name: "fine (cut-through)", Look: plot.Look{Color: plot.Blue}}
 		for _, r := range c.results {
 			if r.Link != link.Link {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/rddp/rddp/conformance/lab/plot"
 )
@@ -90,6 +91,34 @@ func drawingsOf(results []result, file, title string, x plot.Axis, at func(*resu
 	}
 	return all
 }
+
+// ratios returns one chart of the ratios of all operations to plain TCP, by size.
+func (m *measured) ratios() *plot.Figure {
+	f := &plot.Figure{
+		Title: "Rate divided by plain TCP's",
+		X:     plot.Axis{Title: "bytes of an operation", Text: plot.Size},
+		Y:     plot.Axis{Title: "more than 1 is faster", Text: plot.Number, Low: 0.2, High: 20},
+		Mark:  1,
+	}
+	if m.settings.Congestion != "" {
+		f.Title += ", " + m.settings.Congestion
+	}
+	var all plot.Panel
+	for _, op := range operationsOf(m.results) {
+		size := func(r *result) float64 { return float64(r.Size) }
+		for _, l := range linesOf(m.results, op, size, func(r *result) plot.Point { return plot.Point{Y: r.RatioToTCP} }) {
+			l.Look = lookOf(len(all.Lines))
+			l.Name = inWords.Replace(l.Name)
+			all.Lines = append(all.Lines, l)
+		}
+	}
+	f.Panels = []plot.Panel{all}
+	return f
+}
+
+// inWords replaces rddp perf's words by those of readers who do not know the command.
+var inWords = strings.NewReplacer("write", "RDMA Write", "read", "RDMA Read", "send", "Send", "message", "messages there and back",
+	"stream", "byte stream", "echo", "round trip over the byte stream", " ×", ", ", " one", " under way", " batch", " in a batch")
 
 // operationsOf returns the operations in their order, without those of plain TCP, which are part of
 // each panel. If there are no others, it returns those.

@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// figuresOf writes the generated part of the document: the conditions of the measurement, the
-// tables of each mode, and the charts. A chart is a file next to the document; figuresOf returns
-// the files by name.
-func figuresOf(ctx context.Context, date time.Time, all []*bench, host string) (text string, files map[string]string) {
+// figuresOf writes the generated part of the document: the conditions of the measurement, and the
+// tables of each mode.
+func figuresOf(ctx context.Context, date time.Time, all []*bench, host string) string {
 	var w bytes.Buffer
 	b := all[0]
 	fmt.Fprintf(&w, "Measured on %s, on %s.\n\n", date.Format("2006-01-02"), host)
@@ -23,15 +22,14 @@ func figuresOf(ctx context.Context, date time.Time, all []*bench, host string) (
 		fmt.Fprintln(&w, "fi_rma_bw of fabtests is not installed.")
 	}
 	fmt.Fprintf(&w, "Medians of %d rounds, lowest and highest round in parentheses; runs of %v; at most %d operations at once.\n", b.rounds, b.time, depth)
-	files = make(map[string]string)
 	for _, b := range all {
-		b.writeMode(&w, files)
+		b.writeMode(&w)
 	}
-	return w.String(), files
+	return w.String()
 }
 
-// writeMode writes the tables of one mode, and the charts if all CPUs are in use.
-func (b *bench) writeMode(w *bytes.Buffer, files map[string]string) {
+// writeMode writes the tables of one mode.
+func (b *bench) writeMode(w *bytes.Buffer) {
 	if b.cpu < 0 {
 		fmt.Fprint(w, "\n## All CPUs: rddp's figure divided by the peer's\n\n")
 	} else {
@@ -48,18 +46,5 @@ func (b *bench) writeMode(w *bytes.Buffer, files map[string]string) {
 		for _, err := range b.failures {
 			fmt.Fprintf(w, "- %s\n", strings.Join(strings.Fields(err.Error()), " "))
 		}
-	}
-	if b.cpu >= 0 {
-		return
-	}
-	fmt.Fprint(w, "\n### Plots\n\n")
-	for _, op := range b.ops {
-		f := b.chart(op)
-		name := "performance-" + string(op) + ".svg"
-		if files[name] = f.SVG(); files[name] == "" {
-			delete(files, name)
-			continue
-		}
-		fmt.Fprintf(w, "![%s](%s)\n", f.Title, name)
 	}
 }

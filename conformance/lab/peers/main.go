@@ -49,12 +49,12 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 		}
 		all = append(all, &mode)
 	}
-	text, files := figuresOf(ctx, time.Now(), all, hostText())
+	text := figuresOf(ctx, time.Now(), all, hostText())
 	if document == "" {
 		_, err := io.WriteString(out, text)
 		return err
 	}
-	return page(document).Write(text, files)
+	return page(document).Write(text, nil)
 }
 
 // page is the document in file.
@@ -72,7 +72,7 @@ func parseArgs(args []string, log io.Writer) (b *bench, cpus []int, document str
 	f.SetOutput(log)
 	f.StringVar(&b.rddp, "rddp", "bin/rddp", "the command rddp")
 	f.StringVar(&b.revision, "revision", "of an unknown revision", "the revision of rddp, for the record")
-	f.StringVar(&document, "document", "", "put the figures between the markers of this `file`, and the plots next to it (default: print them)")
+	f.StringVar(&document, "document", "", "put the figures between the markers of this `file` (default: print them)")
 	f.IntVar(&b.rounds, "rounds", 5, "number of rounds")
 	f.DurationVar(&b.time, "time", 100*time.Millisecond, "time of one run")
 	f.DurationVar(&b.timeout, "timeout", 15*time.Second, "deadline of one run")

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/rddp/rddp/conformance/lab/plot"
 )
 
 // In each round every contender runs once. Over the rounds each one takes each place, and each pair
@@ -149,47 +147,6 @@ func TestGoalBusy(t *testing.T) {
 	r := rows(b.ops)[0]
 	if got, want := b.outcome(r), "> 1 up to 64 KiB: the machine was too busy"; got != want {
 		t.Errorf("%+v: %q, want %q", r, got, want)
-	}
-}
-
-// TestChart: each series with figures is in a panel, with its spread, and no two series of a panel
-// look alike.
-func TestChart(t *testing.T) {
-	b := sample()
-	text := b.chart(opWrite).SVG()
-	for _, want := range []string{"UCX ucp_put_bw", "RDMA Write", "bytes of an operation"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in %s", want, text)
-		}
-	}
-	if text := b.chart(opRead).SVG(); text != "" {
-		t.Errorf("a figure without figures: %s", text)
-	}
-	b.values[key{opWrite, "RDMA Write", 64}] = []float64{3e6, 1e6, 2e6}
-	if l := b.line(opWrite, "RDMA Write"); l.Points[0] != (plot.Point{X: 64, Y: 2, Low: 1, High: 3}) {
-		t.Errorf("the line is %+v", l)
-	}
-	for _, op := range operations {
-		seen := make(map[string]bool)
-		for _, p := range slices.Concat(ourPanels(op), peerPanels(op)) {
-			looks := make(map[plot.Look]string)
-			for i, name := range p.series {
-				seen[name] = true
-				if strings.HasSuffix(name, sleeps) {
-					continue // only in the other mode, so it has no figures
-				}
-				l := look(name, i)
-				if other, taken := looks[l]; taken {
-					t.Errorf("%s, %s: %s looks like %s", op, p.title, name, other)
-				}
-				looks[l] = name
-			}
-		}
-		for _, name := range slices.Concat(ourSeries[op], peerSeries(op)) {
-			if !seen[name] {
-				t.Errorf("%s is in no panel of %s", name, op)
-			}
-		}
 	}
 }
 

@@ -29,6 +29,8 @@ type Figure struct {
 type Axis struct {
 	Title string
 	Text  func(v float64) string // prints a value
+	// Low and High are values that the y-axis includes, if not 0, so that figures can be compared.
+	Low, High float64
 }
 
 // A Panel is one chart.
@@ -53,6 +55,7 @@ type Look struct {
 	Color  Color
 	Dashes Dashes
 	Faint  bool
+	Wide   bool // shows on both sides of a line on top of it
 }
 
 // A Color is distinct from the others, on white and on black.
@@ -132,7 +135,7 @@ func (f *Figure) SVG() string {
 	if _, err := c.WriteTo(&b); err != nil {
 		panic("BUG: " + err.Error()) // a Builder takes everything
 	}
-	return finish(b.String(), f.Title, f.description(panels), float64(width), float64(height))
+	return Page(b.String(), f.Title, f.description(panels), float64(width), float64(height))
 }
 
 // width returns the width of the figure: enough for its title, and for those of panels.
@@ -164,12 +167,12 @@ func rowHeight(row []Panel) vg.Length {
 	for _, p := range row {
 		most = max(most, len(p.Lines))
 	}
-	return panelHeight + vg.Length(most)*entryHeight + 2*padding
+	return panelHeight + vg.Length(most)*entryHeight + 4*padding
 }
 
 // drawRow draws panels side by side, each with its legend below.
 func (f *Figure) drawRow(area draw.Canvas, row []Panel, cols int, xs, ys []plot.Tick) {
-	legends := rowHeight(row) - panelHeight
+	legends := rowHeight(row) - panelHeight - 2*padding // the rest keeps the next row's titles away
 	charts := make([]*plot.Plot, cols)
 	for i := range charts {
 		var p Panel // without one at the end of the last row, which keeps its place
@@ -181,11 +184,11 @@ func (f *Figure) drawRow(area draw.Canvas, row []Panel, cols int, xs, ys []plot.
 			charts[i].Y.Label.Text = ""
 		}
 	}
-	canvases := plot.Align([][]*plot.Plot{charts}, draw.Tiles{Rows: 1, Cols: cols, PadX: 2 * padding}, draw.Crop(area, 0, 0, legends, 0))
+	canvases := plot.Align([][]*plot.Plot{charts}, draw.Tiles{Rows: 1, Cols: cols, PadX: 2 * padding}, draw.Crop(area, 0, 0, legends+2*padding, 0))
 	for i, p := range row {
 		charts[i].Draw(canvases[0][i])
 		below := canvases[0][i]
-		below.Min.Y, below.Max.Y = area.Min.Y, area.Min.Y+legends-padding
+		below.Min.Y, below.Max.Y = area.Min.Y+2*padding, area.Min.Y+2*padding+legends-padding
 		l := plot.NewLegend()
 		l.Top, l.Left, l.TextStyle, l.Padding, l.XOffs = true, true, style(9), 2, legendIndent
 		for _, line := range p.Lines {
@@ -267,7 +270,11 @@ func faint(c Color, opacity uint8) color.Color {
 }
 
 func (l Look) style() draw.LineStyle {
-	return draw.LineStyle{Color: l.color(), Width: 1.5, Dashes: dashes[l.Dashes]}
+	width := vg.Length(1.5)
+	if l.Wide {
+		width = 5
+	}
+	return draw.LineStyle{Color: l.color(), Width: width, Dashes: dashes[l.Dashes]}
 }
 
 // A thumbnail is a line in a legend.
@@ -282,7 +289,10 @@ func (t thumbnail) Thumbnail(c *draw.Canvas) {
 // has one. Labels that would not fit are left out.
 func (f *Figure) ticks(panels []Panel) (xs, ys []plot.Tick) {
 	var all []float64
-	low, high := math.Inf(1), 0.0
+	low, high := math.Inf(1), f.Y.High
+	if f.Y.Low > 0 {
+		low = f.Y.Low
+	}
 	for _, p := range panels {
 		for _, l := range p.Lines {
 			for _, at := range l.Points {
@@ -343,9 +353,10 @@ func (f *Figure) description(panels []Panel) string {
 const sheet = `.figure { color: #222; fill: currentColor; font-family: "Liberation Sans", Arial, Helvetica, sans-serif; } .page { fill: #fff; }
 @media (prefers-color-scheme: dark) { .figure { color: #d8dadf; } .page { fill: #16181d; } }`
 
-// finish replaces the head of an SVG file by one with a size in pixels, a viewport, a style sheet,
-// a title and a description, and replaces black by the color of the text.
-func finish(svg, title, description string, width, height float64) string {
+// Page replaces the head of gonum's SVG file by one with a size in pixels, a viewport, a style
+// sheet, a title and a description, and replaces black by the color of the text. The width and
+// height are in points.
+func Page(svg, title, description string, width, height float64) string {
 	_, body, _ := strings.Cut(svg, "<svg ")
 	_, body, _ = strings.Cut(body, ">\n")
 	body = strings.NewReplacer(

@@ -16,7 +16,7 @@ import (
 // them, with few ticks.
 func TestFigureOfAnyValues(t *testing.T) {
 	for _, ys := range [][]float64{{1}, {1e-9, 1e12}, {5, 5}, {0.3, 0.31}, {2e3}, {1e3, 9.99e3}, {7, 101}, {99, 1e7}} {
-		f := Figure{Mark: 1, X: Axis{"size", Size}, Y: Axis{"MB/s", Number}, Panels: []Panel{{"p", []Line{{Name: "a"}}}}}
+		f := Figure{Mark: 1, X: Axis{Title: "size", Text: Size}, Y: Axis{Title: "MB/s", Text: Number}, Panels: []Panel{{"p", []Line{{Name: "a"}}}}}
 		for i, y := range ys {
 			f.Panels[0].Lines[0].Points = append(f.Panels[0].Lines[0].Points, Point{X: float64(i + 1), Y: y})
 		}
@@ -34,6 +34,17 @@ func TestFigureOfAnyValues(t *testing.T) {
 	}
 }
 
+// TestAxisIncludes: the y-axis has the values that it must include, and those of the points.
+func TestAxisIncludes(t *testing.T) {
+	for _, y := range []float64{0.1, 1, 50} {
+		f := Figure{X: Axis{Text: Size}, Y: Axis{Text: Number, Low: 0.2, High: 20}, Panels: []Panel{{"p", []Line{{Points: []Point{{X: 1, Y: y}}}}}}}
+		_, ticks := f.ticks(f.Panels)
+		if first, last := ticks[0].Value, ticks[len(ticks)-1].Value; first != min(y, 0.2) || last != max(y, 20) {
+			t.Errorf("the axis for %v goes from %v to %v", y, first, last)
+		}
+	}
+}
+
 func TestFigureOfNothing(t *testing.T) {
 	for _, f := range []Figure{{}, {Panels: []Panel{{}}}, {Panels: []Panel{{Title: "a", Lines: []Line{{Name: "b"}}}}}} {
 		if svg := f.SVG(); svg != "" {
@@ -45,9 +56,9 @@ func TestFigureOfNothing(t *testing.T) {
 // TestFigureIsXML: a figure is well-formed XML in SVG's namespace, whatever the names are. It has a
 // viewport, a style sheet for dark pages, a dot for each value, the titles, and the values as text.
 func TestFigureIsXML(t *testing.T) {
-	f := Figure{Title: "a < b & c", X: Axis{"<x>", Size}, Y: Axis{`"MB/s"`, Number}, Mark: 1, Panels: []Panel{
+	f := Figure{Title: "a < b & c", X: Axis{Title: "<x>", Text: Size}, Y: Axis{Title: `"MB/s"`, Text: Number}, Mark: 1, Panels: []Panel{
 		{"<p>", []Line{
-			{"<one>", Look{Blue, Dashed, true}, []Point{{64, 0.5, 0.4, 0.7}, {1 << 20, 5000, 0, 0}}},
+			{"<one>", Look{Color: Blue, Dashes: Dashed, Faint: true, Wide: true}, []Point{{64, 0.5, 0.4, 0.7}, {1 << 20, 5000, 0, 0}}},
 			{"two", Look{}, []Point{{64, 3, 0, 0}}},
 		}},
 		{"empty", nil},
@@ -55,7 +66,7 @@ func TestFigureIsXML(t *testing.T) {
 	svg := f.SVG()
 	for _, want := range []string{
 		`viewBox="0 0 290 `, "prefers-color-scheme: dark", "<title>a &lt; b &amp; c</title>", "&lt;x&gt;", "&lt;p&gt;",
-		"&lt;one&gt;: 64 B: 0.5 (0.4 to 0.7); 1 MiB: 5000\ntwo: 64 B: 3</desc>",
+		"stroke-width:5", "&lt;one&gt;: 64 B: 0.5 (0.4 to 0.7); 1 MiB: 5000\ntwo: 64 B: 3</desc>",
 	} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("no %q in\n%s", want, svg)
