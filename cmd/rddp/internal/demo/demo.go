@@ -81,7 +81,7 @@ func Run(ctx context.Context, o Options, out io.Writer) (err error) {
 	if err := showDevice(ctx, o, out); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "file       %s, %.1f MiB\n", file, float64(len(content))/(1<<20))
+	fmt.Fprintf(out, "file       %.1f MiB, %s\n", float64(len(content))/(1<<20), file)
 	s, err := start(ctx, o.Server, o.Dir)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func Run(ctx context.Context, o Options, out io.Writer) (err error) {
 	if err := finish(captured(ctx, dump, s.rdma)); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "capture    %s, of a second short run (open it with Wireshark, or with rddp dump)\n", o.Capture)
+	fmt.Fprintf(out, "capture    %s, of a second short run; Wireshark opens it, and\n           rddp dump %[1]s\n", o.Capture)
 	return nil
 }
 
@@ -190,8 +190,8 @@ func mainJob(ctx context.Context, o Options, s *server, content []byte, out io.W
 		write, read = append(write, w), append(read, r)
 	}
 	n := float64(len(content))
-	fmt.Fprintf(out, "RDMA Write %s, SHA-256 equal at the server\n", compare(n, write, plainWrite))
-	fmt.Fprintf(out, "RDMA Read  %s, SHA-256 equal back here\n", compare(n, read, plainRead))
+	fmt.Fprintf(out, "RDMA Write %s; SHA-256 equal there\n", compare(n, write, plainWrite))
+	fmt.Fprintf(out, "RDMA Read  %s; SHA-256 equal here\n", compare(n, read, plainRead))
 	const messages = 1000
 	begin := time.Now()
 	if err := c.verbs(ctx, messages); err != nil {
@@ -205,7 +205,7 @@ func mainJob(ctx context.Context, o Options, s *server, content []byte, out io.W
 // compare describes the medians of the durations for n bytes.
 func compare(n float64, rdma, plain []time.Duration) string {
 	a, b := n/median(rdma).Seconds()/1e9, n/median(plain).Seconds()/1e9
-	return fmt.Sprintf("%.2f GB/s with CRC, plain TCP %.2f GB/s: ratio %.2f (medians of %d)", a, b, a/b, len(rdma))
+	return fmt.Sprintf("%.2f GB/s with CRC, plain TCP %.2f: ratio %.2f", a, b, a/b)
 }
 
 func median(d []time.Duration) time.Duration {

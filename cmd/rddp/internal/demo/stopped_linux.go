@@ -37,7 +37,7 @@ func showDevice(ctx context.Context, o Options, out io.Writer) error {
 		}
 		names = strings.Join(all, ", ")
 	}
-	fmt.Fprintf(out, "device     RDMA devices of this host: %s; under rddp run: %s%s\n", names, s.device, o.devinfo(ctx))
+	fmt.Fprintf(out, "device     RDMA devices of this host: %s;\n           under rddp run: %s%s\n", names, s.device, o.devinfo(ctx))
 	return s.readsOn(ctx, out)
 }
 
@@ -99,8 +99,8 @@ func (s *server) readsOn(ctx context.Context, out io.Writer) error {
 	if n, err := l.answer(patience); err != nil || n < after {
 		return fmt.Errorf("the program that goes on answers %d over TCP, %v", n, err)
 	}
-	fmt.Fprintf(out, "stopped    %d RDMA Reads of a program's memory while it is stopped (SIGSTOP), %.0f µs each (running: %.0f);\n"+
-		"           over TCP it answers nothing for %v, until it goes on\n",
+	fmt.Fprintf(out, "stopped    %d RDMA Reads of a program's memory while it is stopped (SIGSTOP),\n"+
+		"           %.0f µs each (running: %.0f); over TCP it answers nothing for %v\n",
 		reads, microseconds(stopped), microseconds(running), silence)
 	return nil
 }
