@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/url"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -68,6 +69,52 @@ func TestReadmeProgram(t *testing.T) {
 func TestReadmeIsShort(t *testing.T) {
 	if n := strings.Count(markdown(t)["README.md"], "\n"); n > 130 {
 		t.Errorf("README.md has %d lines, want at most 130", n)
+	}
+}
+
+// TestReadmeCommands: after the commands of README.md for a Go module, its program runs there. The
+// modules that it needs come from what was fetched for this one.
+func TestReadmeCommands(t *testing.T) {
+	root, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join("examples", "first"))); err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(markdown(t)["README.md"], "In your module (`go mod init NAME`):\n\n")
+	text, _, _ = strings.Cut(text, "\n\n")
+	commands := []string{"go mod init example.com/user"}
+	for line := range strings.Lines(text) {
+		command, _, _ := strings.Cut(strings.TrimSpace(line), "#")
+		commands = append(commands, strings.ReplaceAll(command, "/path/to/the/clone", root))
+	}
+	if len(commands) != 3 {
+		t.Fatalf("README.md has the commands %q", commands)
+	}
+	for _, command := range append(commands, "go run .") {
+		words := strings.Fields(command)
+		cmd := exec.Command(words[0], words[1:]...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off", "GOPROXY=off", "GOFLAGS=")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", command, err, out)
+		}
+		if command == "go run ." && string(out) != "one-sided\n" {
+			t.Errorf("the program prints %q", out)
+		}
+	}
+}
+
+// TestIndex: docs/README.md leads to each document beside it.
+func TestIndex(t *testing.T) {
+	documents := markdown(t)
+	links := linksOf(documents["docs/README.md"])
+	for name := range documents {
+		if dir, file := path.Split(name); dir == "docs/" && file != "README.md" && !slices.ContainsFunc(links, func(l string) bool { return strings.HasPrefix(l, file) }) {
+			t.Errorf("docs/README.md has no link to %s", file)
+		}
 	}
 }
 
