@@ -191,7 +191,7 @@ var mayImport = map[string][]string{
 	// rddp run: only run knows all others.
 	"cmd/rddp/internal/run": {
 		"cmd/rddp/internal/run/cm", "internal/softrnic", "internal/softrnic/check", "internal/softrnic/fault", "internal/process",
-		"cmd/rddp/internal/run/rules", "cmd/rddp/internal/run/seccomp", "internal/softrnic/user", "internal/rdmaabi/nldev", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs",
+		"cmd/rddp/internal/run/rules", "cmd/rddp/internal/run/seccomp", "cmd/rddp/internal/run/where", "internal/softrnic/user", "internal/rdmaabi/nldev", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs",
 		"internal/accept", "internal/admission", "internal/panics", "internal/tlshandshake",
 		"cmd/rddp/internal/proxy", "extsock", "mpa",
 	},
@@ -199,6 +199,7 @@ var mayImport = map[string][]string{
 	"internal/testkit/guest":        {},
 	"cmd/rddp/internal/run/rules":   {},
 	"cmd/rddp/internal/run/seccomp": {},
+	"cmd/rddp/internal/run/where":   {"internal/process"},
 }
 
 // floor gives the floor of each top folder, from the wire up, and of folders that are not on the
@@ -218,9 +219,11 @@ var door = map[string][]string{
 	"github.com/klauspost/crc32":              {"mpa/internal/crc32c"},
 	"github.com/HdrHistogram/hdrhistogram-go": {"cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "conformance/lab/breakdown", "conformance/lab/studies/harness"},
 	// mpa/internal/crc32c needs only its package cpu.
-	"golang.org/x/sys":                    {"mpa/internal/crc32c", "toe/kernel", "toe/tun", "toe/usertcp", "toe/verbs", "cmd/rddp/internal/monitor", "cmd/rddp/internal/perf", "cmd/rddp/internal/run", "internal/softrnic", "internal/testkit/guest", "internal/softrnic/shm", "internal/process", "cmd/rddp/internal/run/seccomp", "internal/softrnic/user"},
+	"golang.org/x/sys":                    {"mpa/internal/crc32c", "toe/kernel", "toe/tun", "toe/usertcp", "toe/verbs", "cmd/rddp/internal/monitor", "cmd/rddp/internal/perf", "cmd/rddp/internal/run", "internal/softrnic", "internal/testkit/guest", "internal/softrnic/shm", "internal/process", "cmd/rddp/internal/run/seccomp", "cmd/rddp/internal/run/where", "internal/softrnic/user"},
 	"github.com/pires/go-proxyproto":      {"cmd/rddp/internal/proxy"},
 	"github.com/prometheus/client_golang": {"extsock/metrics", "cmd/rddp", "cmd/rddp/internal/monitor"},
+	"github.com/go-delve/delve":           {"cmd/rddp/internal/run/where"},
+	"golang.org/x/arch":                   {"cmd/rddp/internal/run/where"},
 	"golang.org/x/term":                   {"cmd/rddp"},
 	"gonum.org/v1/plot":                   {"conformance/lab/dashboard", "conformance/lab/plot"},
 	"google.golang.org/grpc":              {"conformance/lab/examples/grpc"},

@@ -22,6 +22,24 @@ func (m *memoryRegion) String() string {
 	return fmt.Sprintf("MR %d (%d bytes at %#x)", m.handle, m.Len, m.Start)
 }
 
+// An addressName names an AH.
+type addressName uint32
+
+func (h addressName) String() string { return fmt.Sprintf("AH %d", uint32(h)) }
+
+// What the log calls the place that has made an object.
+const (
+	created    = "created"
+	registered = "registered"
+)
+
+// makes is the event that the command makes an object.
+func (c *commands) makes(object fmt.Stringer, what string) {
+	if k := c.dev.check; k != nil {
+		k.Makes(object.String(), what, c.caller.Site())
+	}
+}
+
 // Exits is the event that the process that has opened the device is about to end. Only if the
 // program is checked does the device learn of it.
 func (c *Context) Exits() {
@@ -57,7 +75,7 @@ func (c *Context) checkLeftLocked(k *check.Reporter) {
 		k.Add(check.Leaves(s.String(), "ibv_destroy_srq"))
 	}
 	for h := range c.ahs {
-		k.Add(check.Leaves(fmt.Sprintf("AH %d", h), "ibv_destroy_ah"))
+		k.Add(check.Leaves(addressName(h).String(), "ibv_destroy_ah"))
 	}
 	for _, w := range c.mws {
 		k.Add(check.Leaves(w.String(), "ibv_dealloc_mw"))

@@ -21,6 +21,8 @@ type Caller interface {
 	// NewChannel has returned, or any copy of it. It returns nil if the descriptor is not that of a
 	// channel.
 	FindChannel(fd int32) Channel
+	// Site returns where the program has sent the command, or nil if that is not known.
+	Site() check.Site
 }
 
 // A Channel carries events to a program. Any goroutine may use it.
@@ -389,7 +391,9 @@ func (c *commands) CreateCompChannel() (fd uint32, err error) {
 			x.leave()
 		}
 	}
-	c.channels[ch] = &channel{Channel: ch, users: 1, fd: fd}
+	x := &channel{Channel: ch, users: 1, fd: fd}
+	c.channels[ch] = x
+	c.makes(x, created)
 	return fd, nil
 }
 
@@ -407,6 +411,7 @@ func (c *commands) QueryPort(port uint8) (gids uint32, err error) {
 func (c *commands) AllocPD() (handle uint32) {
 	pd := &protectionDomain{handle: c.newHandle(), context: c.number, keys: &c.dev.keys, check: c.dev.check}
 	c.pds[pd.handle] = pd
+	c.makes(pd, created)
 	c.shown.add(pd.handle, pd)
 	return pd.handle
 }
@@ -425,6 +430,7 @@ func (c *commands) DeallocPD(handle uint32) error {
 	c.shown.remove(handle)
 	pd.port.close()
 	delete(c.pds, handle)
+	c.dev.check.Unmakes(pd.String())
 	return nil
 }
 
@@ -445,6 +451,7 @@ func (c *commands) CreateAH(pdHandle uint32, a uverbs.Address) (handle uint32, e
 	pd.users.Add(1)
 	n := c.newHandle()
 	c.ahs[n] = pd
+	c.makes(addressName(n), created)
 	pd.mu.Lock()
 	defer pd.mu.Unlock()
 	if pd.addresses == nil {
@@ -467,6 +474,7 @@ func (c *commands) DestroyAH(handle uint32) error {
 	delete(pd.addresses, handle)
 	pd.mu.Unlock()
 	delete(c.ahs, handle)
+	c.dev.check.Unmakes(addressName(handle).String())
 	return nil
 }
 

@@ -126,6 +126,7 @@ func (c *commands) CreateCQ(a uverbs.CQ) (handle, entries uint32, at uverbs.Mapp
 	}
 	q.checkCQ(a.CQE)
 	c.cqs[q.handle] = q
+	c.makes(q, created)
 	c.shown.add(q.handle, q)
 	return q.handle, c.dev.room(a.CQE, r.Cap(), limits.MaxCQE), at, nil
 }
@@ -201,6 +202,7 @@ func (c *commands) DestroyCQ(handle uint32) (completions, asynchronous uint32, e
 	q.ring = nil
 	c.giveBackLocked(q.at)
 	delete(c.cqs, handle)
+	c.dev.check.Unmakes(q.String())
 	asynchronous = c.reported(q.userHandle, q.asyncEvents)
 	c.checkAcks(q.String(), "ibv_ack_cq_events", cqAcks, q.userHandle, q.handle, completions)
 	c.checkAcks(q.String(), "ibv_ack_async_event", asyncCQ, q.userHandle, q.handle, asynchronous)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/rddp/rddp/internal/process"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/softrnic/check"
 	"github.com/rddp/rddp/internal/softrnic/fault"
 	"github.com/rddp/rddp/internal/testkit/guest"
 	"github.com/rddp/rddp/internal/testkit/prototest"
@@ -129,6 +130,8 @@ func (p *program) NewChannel() (uint32, Channel, error) {
 	p.channels = append(p.channels, c)
 	return uint32(len(p.channels) - 1), c, nil
 }
+
+func (p *program) Site() check.Site { return nil }
 
 func (p *program) FindChannel(fd int32) Channel {
 	p.mu.Lock()

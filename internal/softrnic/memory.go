@@ -300,6 +300,7 @@ func (c *commands) RegMR(r uverbs.MemoryRegion) (handle uint32, k uverbs.Keys, e
 	}
 	m.handle = c.newHandle()
 	c.mrs[m.handle] = m
+	c.makes(m, registered)
 	c.shown.add(m.handle, m)
 	return m.handle, m.keys(), nil
 }
@@ -361,6 +362,8 @@ func (c *commands) ReregMR(r uverbs.MemoryRegion) (k uverbs.Keys, err error) {
 	old.deregister()
 	old.pd.users.Add(-1)
 	c.mrs[m.handle] = m
+	c.dev.check.Unmakes(old.String())
+	c.makes(m, registered)
 	return m.keys(), nil
 }
 
@@ -382,5 +385,6 @@ func (c *commands) DeregMR(handle uint32) error {
 	m.deregister()
 	m.pd.users.Add(-1)
 	delete(c.mrs, handle)
+	c.dev.check.Unmakes(m.String())
 	return nil
 }

@@ -150,6 +150,7 @@ func (c *commands) CreateQP(a uverbs.QP) (made uverbs.CreatedQP, err error) {
 	}
 	q.checkPair(&a.Caps)
 	c.enlistLocked(q)
+	c.makes(q, created)
 	return uverbs.CreatedQP{Handle: q.handle, Num: q.num, Caps: q.caps, SQ: q.sqAt, RQ: q.rqAt}, nil
 }
 
@@ -368,6 +369,7 @@ func (c *Context) destroyQPLocked(q *queuePair) {
 	q.sendCQ.users.Add(-1)
 	q.recvCQ.users.Add(-1)
 	delete(c.qps, q.handle)
+	c.dev.check.Unmakes(q.String())
 }
 
 // sayDrained ends the draining of SQD if no work request is on its way, and sends the event if the

@@ -149,6 +149,7 @@ func (c *commands) CreateSRQ(a uverbs.SRQ) (handle, entries uint32, at uverbs.Ma
 	}
 	pd.users.Add(1)
 	c.srqs[s.handle] = s
+	c.makes(s, created)
 	c.shown.add(s.handle, s)
 	return s.handle, s.maxWR, at, nil
 }
@@ -245,5 +246,6 @@ func (c *commands) DestroySRQ(handle uint32) (events uint32, err error) {
 	s.close()
 	c.giveBackLocked(s.at)
 	delete(c.srqs, handle)
+	c.dev.check.Unmakes(s.String())
 	return c.reported(s.userHandle, s.events.Load()), nil
 }

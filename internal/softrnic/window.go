@@ -159,6 +159,7 @@ func (c *commands) AllocMW(a uverbs.MemoryWindow) (handle, key uint32, err error
 	key = pd.addWindow(w)
 	pd.users.Add(1)
 	c.mws[w.handle] = w
+	c.makes(w, created)
 	return w.handle, key, nil
 }
 
@@ -180,5 +181,6 @@ func (c *commands) DeallocMW(handle uint32) error {
 	w.pd.mu.Unlock()
 	w.pd.users.Add(-1)
 	delete(c.mws, handle)
+	c.dev.check.Unmakes(w.String())
 	return nil
 }

@@ -7,11 +7,25 @@ import (
 )
 
 // A Reporter logs findings. Any goroutine may use it.
+//
+// Sites are looked for in files, which takes a while. So findings that have one are logged by a
+// goroutine, in order, and the caller does not wait.
 type Reporter struct {
 	log *slog.Logger
 
 	mu     locks.Mutex[locks.Leaf]
 	report Report // +checklocks:mu
+	sites  sites  // +checklocks:mu
+	// what the goroutine has to log
+	queue []reported // +checklocks:mu
+	// closed when the queue is empty; nil if there is no goroutine
+	written chan struct{} // +checklocks:mu
+}
+
+// A reported is a finding with its places: that of the mistake, and that which made its object.
+type reported struct {
+	Finding
+	places [2]place
 }
 
 // NewReporter returns a Reporter that logs all findings but those that are suppressed.
@@ -19,26 +33,101 @@ func NewReporter(log *slog.Logger, suppress []Suppression) *Reporter {
 	return &Reporter{log: log, report: Report{Suppress: suppress}}
 }
 
+// Makes is the event that the program makes an object at a place; what is what the log calls that,
+// such as "created". Unmakes is the event that the object is gone. Another object may have the name
+// later.
+func (r *Reporter) Makes(object, what string, s Site) {
+	if r == nil || s == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sites.add(object, place{what, s})
+}
+
+// Unmakes is described at Makes.
+func (r *Reporter) Unmakes(object string) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sites.remove(object)
+}
+
 // Add reports findings.
-func (r *Reporter) Add(all ...Finding) {
+func (r *Reporter) Add(all ...Finding) { r.AddAt("", nil, all...) }
+
+// AddAt reports findings about a place in the program; what is what the log calls it, such as "at".
+// The Site may be nil.
+func (r *Reporter) AddAt(what string, s Site, all ...Finding) {
 	for _, f := range all {
 		r.mu.Lock()
 		fresh := r.report.Add(f)
+		x := reported{f, [2]place{{what, s}, r.sites.all[f.Object]}}
+		waits := fresh && (s != nil || x.places[1].site != nil || r.written != nil)
+		if waits {
+			if r.queue = append(r.queue, x); r.written == nil {
+				r.written = make(chan struct{})
+				go r.write()
+			}
+		}
 		r.mu.Unlock()
-		if !fresh {
+		if fresh && !waits {
+			r.write1(&x)
+		}
+	}
+}
+
+// write logs the findings of the queue until it is empty.
+func (r *Reporter) write() {
+	for {
+		r.mu.Lock()
+		if len(r.queue) == 0 {
+			close(r.written)
+			r.written = nil
+			r.mu.Unlock()
+			return
+		}
+		x := r.queue[0]
+		r.queue = r.queue[1:]
+		r.mu.Unlock()
+		r.write1(&x)
+	}
+}
+
+// write1 logs a finding.
+func (r *Reporter) write1(x *reported) {
+	what := "check"
+	if x.Kind.IsNote() {
+		what = "note"
+	}
+	args := []any{what, x.Kind.String()}
+	for _, p := range x.places {
+		if p.site == nil {
 			continue
 		}
-		what := "check"
-		if f.Kind.IsNote() {
-			what = "note"
+		if s := p.site.String(); s != "" {
+			args = append(args, p.what, s)
 		}
-		// The log limits the number of equal messages, and so the message says it all.
-		r.log.Warn(f.String(), what, f.Kind.String(), "rule", f.Kind.Rule())
+	}
+	// The log limits the number of equal messages, and so the message says it all.
+	r.log.Warn(x.String(), append(args, "rule", x.Kind.Rule())...)
+}
+
+// Wait waits until all findings are in the log.
+func (r *Reporter) Wait() {
+	r.mu.Lock()
+	written := r.written
+	r.mu.Unlock()
+	if written != nil {
+		<-written
 	}
 }
 
 // Summarize logs how much was found, and returns it.
 func (r *Reporter) Summarize() Counts {
+	r.Wait()
 	r.mu.Lock()
 	c := r.report.Counts()
 	r.mu.Unlock()

@@ -8,7 +8,20 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
 	"github.com/rddp/rddp/internal/process"
 	"github.com/rddp/rddp/internal/softrnic"
+	"github.com/rddp/rddp/internal/softrnic/check"
 )
+
+// site returns where the program makes a call, or nil if that is not known or the program is not
+// checked.
+func (s *supervisor) site(c *seccomp.Call) check.Site {
+	if s.where == nil {
+		return nil
+	}
+	if x := s.where.Site(c.Thread); x != nil {
+		return x
+	}
+	return nil
+}
 
 // noteCall tells the devices of a process that it gives up memory, or that it is about to end.
 func (s *supervisor) noteCall(c *seccomp.Call) {
@@ -19,6 +32,9 @@ func (s *supervisor) noteCall(c *seccomp.Call) {
 	addr, n := c.Args[0], c.Args[1]
 	if c.Kind == seccomp.Remap {
 		addr, n = remapped(c)
+	}
+	if s.where != nil && c.Kind != seccomp.Exit {
+		s.where.Gives(pid, addr, n)
 	}
 	isOf := func(p softrnic.Process) bool { r, ok := p.(*registrant); return ok && r.PID == pid }
 	for _, f := range s.openFiles() {

@@ -48,7 +48,7 @@ func TestCheck(t *testing.T) {
 		`: the program has not destroyed it by ibv_destroy_comp_channel" check=leak`, "msg=checked findings=3 notes=0 suppressed=0 repeated=0",
 	} {
 		if !strings.Contains(log, want) {
-			t.Errorf("the log does not have %q", want)
+			t.Errorf("the log does not have %q:\n%s", want, log)
 		}
 	}
 	if status != findingsStatus || len(lines) != 4 {

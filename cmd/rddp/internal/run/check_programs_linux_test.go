@@ -9,7 +9,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -18,7 +20,8 @@ import (
 
 // TestCheckedPrograms: each program of testdata/check makes one mistake, which is found, and has a
 // twin without it, in which nothing is found. The first line of a program says of which kind the
-// mistake is. The log has how many are found, by kind.
+// mistake is. The log has how many are found, by kind. See
+// checkPlaces for the places that are found.
 func TestCheckedPrograms(t *testing.T) {
 	all, err := filepath.Glob("testdata/check/*.c")
 	if err != nil || len(all) == 0 {
@@ -42,7 +45,7 @@ func TestCheckedPrograms(t *testing.T) {
 		s.programs++
 		t.Run(name, func(t *testing.T) {
 			program := filepath.Join(dir, name)
-			if out, err := exec.Command("gcc", "-O1", "-Wall", "-Werror", "-o", program, source, "-libverbs", "-lrdmacm", "-lpthread").CombinedOutput(); err != nil {
+			if out, err := exec.Command("gcc", "-g", "-O1", "-Wall", "-Werror", "-o", program, source, "-libverbs", "-lrdmacm", "-lpthread").CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			lines, _ := findings(t, checked("timeout", "60", program, "fault"))
@@ -51,6 +54,7 @@ func TestCheckedPrograms(t *testing.T) {
 			} else {
 				s.found++
 			}
+			checkPlaces(t, string(text), kind, lines)
 			lines, status := findings(t, checked("timeout", "60", program, "twin"))
 			if status != 0 || len(lines) != 1 || !strings.Contains(lines[0], "findings=0 notes=0") {
 				s.alarms++
@@ -64,6 +68,34 @@ func TestCheckedPrograms(t *testing.T) {
 		table += fmt.Sprintf("%-18s %8d %6d %12d\n", kind, s.programs, s.found, s.alarms)
 	}
 	t.Logf("\n%s", table)
+}
+
+// checkPlaces checks the places of a finding. A line of a program such as
+//
+//	// created: ibv_alloc_pd(
+//
+// says that the log names one by that word, and what the line of the source there contains.
+func checkPlaces(t *testing.T, program, kind string, log []string) {
+	t.Helper()
+	i := slices.IndexFunc(log, func(line string) bool { return strings.Contains(line, "="+kind+" ") })
+	if i < 0 || runtime.GOARCH != "amd64" {
+		return
+	}
+	for _, m := range regexp.MustCompile(`(?m)^// (at|posted|created|registered): (.*)$`).FindAllStringSubmatch(program, -1) {
+		place := regexp.MustCompile(` ` + m[1] + `="?[^"]*? at ([^ "]+):(\d+)"`).FindStringSubmatch(log[i])
+		if place == nil {
+			t.Errorf("no place %q: %s", m[1], log[i])
+			continue
+		}
+		text, err := os.ReadFile(place[1])
+		if err != nil {
+			t.Error(err)
+		}
+		n, _ := strconv.Atoi(place[2])
+		if lines := strings.Split(string(text), "\n"); n == 0 || n > len(lines) || !strings.Contains(lines[n-1], m[2]) {
+			t.Errorf("%s is %s:%d, want a line with %q", m[1], place[1], n, m[2])
+		}
+	}
 }
 
 // realFindings are the findings in programs of others that are right: docs/check.md has them. The

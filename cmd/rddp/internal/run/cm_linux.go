@@ -19,6 +19,7 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/process"
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
+	"github.com/rddp/rddp/internal/softrnic/check"
 )
 
 // A channelFile is rdma_cm as a process has opened it. The process has the read end of a pipe. The
@@ -193,7 +194,11 @@ func (s *supervisor) write(c *seccomp.Call) {
 		s.getEvent(c, f, rest, h.Out)
 		return
 	}
-	at, out, e := f.channel.Do(&cmCaller{s, c}, h.Command, rest, h.Out)
+	by := &cmCaller{s: s, call: c}
+	if h.Command == ucma.CreateID { // here, and not while others wait
+		by.site = s.site(c)
+	}
+	at, out, e := f.channel.Do(by, h.Command, rest, h.Out)
 	if e == 0 && len(out) > 0 {
 		e = errnoOf(opener.Write(out, at))
 	}
@@ -204,7 +209,10 @@ func (s *supervisor) write(c *seccomp.Call) {
 type cmCaller struct {
 	s    *supervisor
 	call *seccomp.Call
+	site check.Site
 }
+
+func (c *cmCaller) Site() check.Site { return c.site }
 
 func (c *cmCaller) Read(b []byte, addr uint64) error {
 	return process.Thread(c.call.Thread).Read(b, addr)

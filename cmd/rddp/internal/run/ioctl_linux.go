@@ -9,6 +9,7 @@ import (
 	"github.com/rddp/rddp/internal/process"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/internal/softrnic"
+	"github.com/rddp/rddp/internal/softrnic/check"
 )
 
 // inputLimit is the maximum length in bytes of the input of a command.
@@ -139,6 +140,9 @@ func (c *caller) FindChannel(fd int32) softrnic.Channel {
 	}
 	return nil
 }
+
+// Site returns where the program has sent the command.
+func (c *caller) Site() check.Site { return c.s.site(c.call) }
 
 // A memory is the memory of a thread that waits for an answer. If the process no longer allows
 // access, opener still does: it was opened earlier.

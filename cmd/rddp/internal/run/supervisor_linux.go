@@ -16,6 +16,7 @@ import (
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/cm"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/where"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/process"
 	"github.com/rddp/rddp/internal/softrnic"
@@ -25,7 +26,10 @@ import (
 
 // Stage executes the program if Run has started this process for that. Otherwise it returns. The
 // main function of an executable that uses Run must call Stage first.
-func Stage() { seccomp.Stage() }
+func Stage() {
+	where.Stage()
+	seccomp.Stage()
+}
 
 // A supervisor answers the system calls of a program and its children.
 type supervisor struct {
@@ -43,6 +47,7 @@ type supervisor struct {
 	netlink  *netlink
 	tcp      *tcpRelay       // nil if there are no rules
 	checked  *check.Reporter // nil if the program is not checked
+	where    *where.Finder   // nil if it is not
 
 	entered atomic.Bool // a process may have a working directory in the tree
 
@@ -110,6 +115,7 @@ func Run(ctx context.Context, c Config) (status int, err error) {
 		if s.checked.Summarize().Findings > 0 && status == 0 && err == nil {
 			status = c.CheckStatus
 		}
+		s.where.Close()
 	}
 	return status, err
 }
@@ -143,6 +149,9 @@ func newSupervisor(c Config) (*supervisor, error) {
 	s := &supervisor{
 		log: c.Log, checked: checked, device: d, tree: t, files: make(map[*openFile]struct{}),
 		cm: cm.New(cm.Config{Device: d, IWARP: c.IWARP, Log: c.Log, Check: checked}), netlink: newNetlink(d, c.IWARP),
+	}
+	if checked != nil {
+		s.where = where.New()
 	}
 	if err = s.channels.init(s.log); err == nil {
 		s.doorbell, err = newDoorbell()
@@ -193,6 +202,9 @@ func (s *supervisor) answer(c *seccomp.Call) {
 		return
 	case seccomp.Exec:
 		s.leave(c.Thread)
+		if s.where != nil {
+			s.where.Executes()
+		}
 	case seccomp.Write:
 		s.write(c)
 		return
@@ -425,6 +437,9 @@ func (s *supervisor) wait(served <-chan error) (int, error) {
 // status.
 func (s *supervisor) endBy(sig syscall.Signal) int {
 	s.close()
+	if s.checked != nil {
+		s.checked.Wait()
+	}
 	endBy(sig)
 	return 128 + int(sig)
 }

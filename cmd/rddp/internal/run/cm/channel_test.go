@@ -10,6 +10,7 @@ import (
 
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 	"github.com/rddp/rddp/internal/softrnic"
+	"github.com/rddp/rddp/internal/softrnic/check"
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
@@ -23,6 +24,7 @@ func (w withheld) Read([]byte, uint64) error {
 }
 
 func (w withheld) Channel(uint32) *Channel { return nil }
+func (w withheld) Site() check.Site        { return nil }
 
 var le = binary.LittleEndian
 

@@ -165,11 +165,13 @@ func (i *id) tell(t ucma.EventType, status syscall.Errno, p ucma.ConnParam) {
 	i.ch.addLocked(&event{Event: ucma.Event{UID: i.uid, ID: i.num, Type: t, Status: -int32(status), Param: p}, id: i})
 }
 
+func (i *id) String() string { return fmt.Sprintf("rdma_cm id %d", i.num) }
+
 // checkLeft reports i if the program is checked and has not destroyed it. A request that the
 // program has not accepted is not reported.
 func (i *id) checkLeft() {
 	if i.cm.check != nil && i.uid != 0 {
-		i.cm.check.Add(check.Leaves(fmt.Sprintf("rdma_cm id %d", i.num), "rdma_destroy_id"))
+		i.cm.check.Add(check.Leaves(i.String(), "rdma_destroy_id"))
 	}
 }
 
@@ -180,6 +182,7 @@ func (i *id) destroy() {
 	was := i.state
 	i.become(destroyed)
 	delete(i.cm.ids, i.num)
+	i.cm.check.Unmakes(i.String())
 	for _, v := range i.ch.removeLocked(i) {
 		if v.child != nil {
 			v.child.destroy()

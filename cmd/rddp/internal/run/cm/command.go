@@ -12,6 +12,7 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/internal/softrnic"
+	"github.com/rddp/rddp/internal/softrnic/check"
 )
 
 // A Caller is the program that sent a command.
@@ -20,6 +21,8 @@ type Caller interface {
 	Read(b []byte, addr uint64) error
 	// Channel returns the channel behind a descriptor of the program, or nil.
 	Channel(fd uint32) *Channel
+	// Site returns where the program creates an id, or nil if that is not known. It does not wait.
+	Site() check.Site
 }
 
 // An answer is the output of a command, and the program's address for it.
@@ -87,7 +90,7 @@ func number(at uint64, n uint32) answer { return answer{at, ucma.AppendNumber(ni
 const inputErrno = syscall.EINVAL
 
 // +checklocks:c.cm.mu
-func (c *Channel) createLocked(_ Caller, in []byte, room int) (a answer, err error) {
+func (c *Channel) createLocked(by Caller, in []byte, room int) (a answer, err error) {
 	r, err := ucma.ParseCreateID(in)
 	switch {
 	case room < 4:
@@ -99,6 +102,9 @@ func (c *Channel) createLocked(_ Caller, in []byte, room int) (a answer, err err
 	}
 	i := c.cm.newLocked(c, r.PortSpace, idle)
 	i.uid = r.UID
+	if c.cm.check != nil {
+		c.cm.check.Makes(i.String(), "created", by.Site())
+	}
 	return number(r.Response, i.num), nil
 }
 

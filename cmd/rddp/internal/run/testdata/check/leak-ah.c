@@ -1,4 +1,5 @@
 // leak: an address handle is left
+// created: ibv_create_ah(
 #include "check.h"
 
 int main(int argc, char **argv) {

@@ -1,4 +1,5 @@
 // leak: a completion channel is left
+// created: ibv_create_comp_channel(
 #include "check.h"
 
 int main(int argc, char **argv) {

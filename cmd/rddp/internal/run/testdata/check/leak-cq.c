@@ -1,4 +1,5 @@
 // leak: a completion queue is left
+// created: ibv_create_cq(
 #include "check.h"
 
 int main(int argc, char **argv) {

@@ -1,4 +1,5 @@
 // leak: an rdma_cm id is left
+// created: rdma_create_id(
 #include <rdma/rdma_cma.h>
 #include "check.h"
 

@@ -1,4 +1,5 @@
 // leak: a memory window is left
+// created: ibv_alloc_mw(
 #include "check.h"
 
 int main(int argc, char **argv) {

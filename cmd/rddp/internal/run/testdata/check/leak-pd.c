@@ -1,4 +1,5 @@
 // leak: the protection domain is left
+// created: ibv_alloc_pd(
 #include "check.h"
 
 int main(int argc, char **argv) {

@@ -1,4 +1,5 @@
 // leak: a queue pair is left, and with it what it uses
+// created: ibv_create_qp(
 #include "check.h"
 
 int main(int argc, char **argv) {

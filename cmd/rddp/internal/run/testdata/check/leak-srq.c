@@ -1,4 +1,5 @@
 // leak: a shared receive queue is left
+// created: ibv_create_srq(
 #include "check.h"
 
 int main(int argc, char **argv) {
