@@ -212,6 +212,8 @@ tshark:
 	@command -v tshark >/dev/null || ./.ci/install tshark
 	$(GO) test -count=1 -tags=tshark ./internal/dissect/... ./conformance/ ./cmd/rddp/internal/demo/...
 	$(GO) test -count=1 -tags=tshark -run=Tshark ./extsock/
+	@./.ci/install ibverbs-providers rdmacm-utils perftest
+	$(GO) test -count=1 -tags=tshark,verbs -run=Tshark ./cmd/rddp/internal/run
 
 # Spin searches all states of our Promela models, and finds the error of each broken variant.
 models:

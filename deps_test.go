@@ -74,7 +74,7 @@ var mayImport = map[string][]string{
 	"extsock/stats":   {},
 	"extsock/metrics": {"extsock", "extsock/stats"},
 	"extsock/capture": {"extsock", "toe", "internal/pcapng"},
-	"internal/conn":   {"internal/conn/counters", "internal/conn/driver", "internal/conn/startup", "internal/conn/wait", "toe", "toe/kernel", "toe/netconn", "mpa", "ddp", "rdmap", "internal/panics"},
+	"internal/conn":   {"internal/conn/counters", "internal/conn/driver", "internal/conn/observe", "internal/conn/startup", "internal/conn/wait", "toe", "toe/kernel", "toe/netconn", "mpa", "ddp", "rdmap", "internal/panics"},
 	"internal/conn/driver": {
 		"internal/conn/inbox", "internal/conn/bytestream", "internal/conn/bufpool", "internal/conn/counters", "internal/conn/observe", "internal/conn/wait",
 		"toe", "mpa", "ddp", "rdmap", "internal/panics",
@@ -95,14 +95,16 @@ var mayImport = map[string][]string{
 	"internal/conn/bytestream":          {"rdmap", "internal/conn/bufpool"},
 
 	// The RNIC of rddp run. It knows neither how commands come nor whose memory it is.
-	"internal/softrnic":       {"internal/panics", "internal/accept", "internal/retry", "ddp", "internal/conn", "internal/conn/counters", "rdmap", "toe", "internal/softrnic/check", "internal/softrnic/fault", "internal/softrnic/shm", "internal/softrnic/user", "mpa", "internal/rdmaabi/nldev", "internal/rdmaabi/ring", "internal/rdmaabi/uverbs"},
+	"internal/softrnic":       {"internal/panics", "internal/accept", "internal/retry", "ddp", "internal/conn", "internal/conn/counters", "rdmap", "toe", "internal/softrnic/check", "internal/softrnic/fault", "internal/softrnic/shm", "internal/softrnic/trace", "internal/softrnic/user", "internal/pcapng", "mpa", "internal/rdmaabi/nldev", "internal/rdmaabi/ring", "internal/rdmaabi/uverbs"},
 	"internal/softrnic/check": {},
 	"internal/softrnic/fault": {"toe", "toe/badlink", "toe/kernel", "toe/netconn", "internal/rdmaabi/uverbs"},
 	"internal/softrnic/shm":   {"internal/retry", "toe", "toe/kernel", "internal/softrnic/user"},
+	"internal/softrnic/trace": {},
 	"internal/softrnic/user":  {},
 
 	"internal/dissect":          {"mpa", "ddp", "rdmap"},
 	"internal/testkit/rawpeer":  {"mpa"},
+	"internal/testkit/timeline": {},
 	"internal/pcapng":           {"mpa", "ddp", "rdmap"},
 	"internal/testkit/nopanic":  {"extsock"},
 	"internal/testkit/testmode": {},
@@ -190,7 +192,7 @@ var mayImport = map[string][]string{
 
 	// rddp run: only run knows all others.
 	"cmd/rddp/internal/run": {
-		"cmd/rddp/internal/run/cm", "internal/softrnic", "internal/softrnic/check", "internal/softrnic/fault", "internal/process",
+		"cmd/rddp/internal/run/cm", "internal/softrnic", "internal/softrnic/check", "internal/softrnic/fault", "internal/softrnic/trace", "internal/pcapng", "internal/process",
 		"cmd/rddp/internal/run/rules", "cmd/rddp/internal/run/seccomp", "cmd/rddp/internal/run/where", "internal/softrnic/user", "internal/rdmaabi/nldev", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs",
 		"internal/accept", "internal/admission", "internal/panics", "internal/tlshandshake",
 		"cmd/rddp/internal/proxy", "extsock", "mpa",

@@ -53,16 +53,9 @@ func (c *Conn) initStartup() {
 	c.startup.Init(c.stream, startup.Config{
 		Initiator: c.initiator, Prefer: cfg.Startup == StartupPrefer, Off: cfg.Startup == StartupOff, Judge: cfg.JudgeRequests, Foreign: cfg.NoCapabilities,
 		Err: privateDataError(cfg, nil, true), SniffTimeout: cfg.SniffTimeout, Timeout: cfg.handshakeTimeout(c.initiator),
-		Door: c.door, Tap: frameTap{&c.taps},
+		Door: c.door, Tap: observe.Frames{Taps: &c.taps},
 	})
 }
-
-// A frameTap shows startup frames to the Taps of a connection.
-type frameTap struct{ taps *observe.Taps }
-
-func (t frameTap) Sent(frame []byte) { t.taps.Frame(frame, true, true) }
-
-func (t frameTap) Received(frame []byte, whole bool) { t.taps.Frame(frame, false, whole) }
 
 // fellBack returns why the connection is plain TCP although Config.Startup preferred DDP mode. It
 // returns nil in DDP mode, before startup has chosen a mode, and if the program asked for plain

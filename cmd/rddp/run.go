@@ -40,6 +40,9 @@ func runCommand() *cli.Command {
 			"With --check it reports what the program does wrong although it works, such as queues that would be full on\n" +
 			"a card, payload that changes in flight, and objects that it leaves. The exit status is 88 then.\n\n" +
 			"   $ rddp run --check ./program\n\n" +
+			"With --trace it writes every command, work request, completion and message as a timeline for Perfetto and\n" +
+			"Chrome, or as text, and with --capture what the devices say to each other, for Wireshark.\n\n" +
+			"   $ rddp run --trace out.json --capture out.pcapng ./program\n\n" +
 			"Every host that can connect to this one may join a queue pair whose number it knows and whose program wants\n" +
 			"to join it with that host, and connect to a program that listens. RDMA has no TLS: peers are known by GID and\n" +
 			"number, and may be hardware.\n\n" +
@@ -60,6 +63,8 @@ func runCommand() *cli.Command {
 			&cli.BoolFlag{Name: "check", Usage: "report what the program does wrong although it works; docs/check.md has all that it finds"},
 			&cli.StringSliceFlag{Name: "suppress", TakesFile: true, Usage: "with --check: do not report what `FILE` names; may be repeated"},
 			&cli.IntFlag{Name: "check-status", Value: defaultCheckStatus, Usage: "with --check: the exit `STATUS` if there are findings and the program's own status is 0"},
+			&cli.StringFlag{Name: "trace", TakesFile: true, Usage: "write a timeline for Perfetto and Chrome to `FILE`, or text for - to standard error; docs/trace.md explains it"},
+			&cli.StringFlag{Name: "capture", TakesFile: true, Usage: "write what the devices say to each other to `FILE`, which Wireshark reads"},
 			&cli.BoolFlag{Name: "iwarp", Usage: "the device is an RNIC: rdma_cm speaks plain iWARP"},
 			&cli.StringSliceFlag{Name: "tcp", Usage: "connections to `RULE`, which is [ADDRESS[/BITS]]:PORT[-PORT], go over DDP if the peer speaks it; may be repeated"},
 			&cli.StringSliceFlag{Name: "tcp-listen", Usage: "listeners at `RULE`, as of --tcp, serve DDP beside plain TCP; may be repeated"},
@@ -80,7 +85,7 @@ func runProgram(ctx context.Context, c *cli.Command) error {
 	if !c.Args().Present() {
 		return usage("no program given")
 	}
-	cfg := supervise.Config{Args: c.Args().Slice(), IWARP: c.Bool("iwarp")}
+	cfg := supervise.Config{Args: c.Args().Slice(), IWARP: c.Bool("iwarp"), Trace: c.String("trace"), Capture: c.String("capture")}
 	for _, a := range c.StringSlice("address") {
 		ip, err := netip.ParseAddr(a)
 		if err != nil {

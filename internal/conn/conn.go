@@ -11,6 +11,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/conn/counters"
 	"github.com/rddp/rddp/internal/conn/driver"
+	"github.com/rddp/rddp/internal/conn/observe"
 	"github.com/rddp/rddp/internal/conn/startup"
 	"github.com/rddp/rddp/internal/conn/wait"
 	"github.com/rddp/rddp/internal/panics"
@@ -52,6 +53,10 @@ type Config struct {
 	// the Request, and the time to send either. CloseTimeout bounds two waits at the end: until TCP
 	// has taken what is queued, and then for the peer's FIN.
 	StartupTimeout, CloseTimeout time.Duration
+
+	// Tap, if not nil, is called by New, and returns what sees the startup frames and the FPDUs of
+	// the connection. It is called with locks held: see observe.Taps.InitOwn.
+	Tap func(local, remote net.Addr, initiator bool) toe.Tap
 }
 
 // A Conn is one connection: MPA startup, and then a queue pair in message mode. Exactly one end is
@@ -72,6 +77,8 @@ type Conn struct {
 	bells      driver.Doorbells // of sendCQ
 	driver     *driver.Driver   // in DDP mode
 	reading    wait.Deadline
+	tap        toe.Tap         // nil: none
+	taps       *observe.Taps   // of tap
 	background wait.Background // counts the stream too, until it is closed
 }
 
@@ -86,9 +93,15 @@ func NewNumber() uint64 { return numbers.Add(1) }
 // has accepted s, or nil.
 func New(s toe.Stream, initiator bool, cfg *Config, door *startup.Door) *Conn {
 	c := &Conn{stream: s, initiator: initiator, number: NewNumber(), cfg: *cfg, door: door}
-	c.startup = startup.New(s, startup.Config{
+	from := startup.Config{
 		Initiator: initiator, Off: true, Judge: true, Foreign: cfg.NoCapabilities, Timeout: cfg.StartupTimeout, Door: door,
-	})
+	}
+	if cfg.Tap != nil {
+		c.tap, c.taps = cfg.Tap(s.LocalAddr(), s.RemoteAddr(), initiator), new(observe.Taps)
+		c.taps.InitOwn(c.tap)
+		from.Tap = observe.Frames{Taps: c.taps}
+	}
+	c.startup = startup.New(s, from)
 	c.background.Begin() // the stream: closeStream ends it, or the driver
 	return c
 }
@@ -242,7 +255,7 @@ func (c *Conn) start(peer *startup.Peer, cause error) {
 		Fenced: !c.initiator, LargeFPDU: peer.IsRDDP && peer.Capabilities.LargeFPDU, NoEarlyPlacement: true,
 		Receive:      &driver.ReceiveConfig{Depth: c.cfg.RecvDepth, Size: c.cfg.RecvSize, Longest: c.cfg.LongestMessage},
 		CloseTimeout: c.cfg.CloseTimeout, Closed: c.startup.Closed(), Background: &c.background, Cause: cause, Recover: true,
-		BadSTag: c.penalize,
+		BadSTag: c.penalize, Taps: c.taps,
 	})
 	c.reading.Then(c.driver.Interrupt)
 }
@@ -337,6 +350,7 @@ func (c *Conn) closeStream() error {
 	}
 	err := panics.Guard(closeStream)
 	c.startup.StreamClosed()
+	c.taps.Closed()
 	if qp := c.qp.Load(); qp != nil {
 		qp.Abort(net.ErrClosed)
 	}
@@ -352,6 +366,9 @@ func (c *Conn) Wait(ctx context.Context) error {
 	}
 	return err
 }
+
+// Tap returns what Config.Tap has returned, or nil.
+func (c *Conn) Tap() toe.Tap { return c.tap }
 
 // QPNum returns the number of the queue pair, which is also the number of its stream in the Domain.
 func (c *Conn) QPNum() uint64 { return c.number }

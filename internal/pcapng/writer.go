@@ -39,9 +39,12 @@ var (
 // goroutine.
 //
 // It never fails a caller's connection: the first error of the io.Writer ends the capture, and
-// Close returns it. It buffers at most 64 KiB, and flushes the buffer when a Flow is closed.
+// Close returns it. Unless it is Direct, it buffers at most 64 KiB, and flushes the buffer when a
+// Flow is closed.
 type Writer struct {
 	Now func() time.Time // the time of packets
+	// Direct says that each packet is written to the file at once, by one Write.
+	Direct bool
 
 	mu locks.Mutex[locks.Leaf] // held during writes to the file, so that packets remain whole and in order of time
 
@@ -199,7 +202,9 @@ func (w *Writer) packetLocked(from, to *end, h header, payload []byte) {
 	}
 	w.packet = appendPacket(w.packet[:0], from, to, h, payload)
 	w.block = appendPacketBlock(w.block[:0], w.Now(), w.packet)
-	_, w.err = w.file.Write(w.block)
+	if _, w.err = w.file.Write(w.block); w.Direct {
+		w.flushLocked()
+	}
 }
 
 // +checklocks:w.mu

@@ -102,6 +102,8 @@ type Memory struct {
 	// Release is called with each part that is no longer in use. The part may come into use again.
 	// Release may be nil.
 	Release func(part []byte)
+	// PID is the process that maps it, for the trace.
+	PID int
 }
 
 // Open opens the device for a program. The memory belongs to the Context until Close returns.
@@ -197,6 +199,7 @@ func (c *Context) DoorbellNow() {
 	defer c.pairsMu.RUnlock()
 	for _, q := range c.pairs {
 		if q.sq.Len() > 0 {
+			q.traceRang()
 			q.look()
 		}
 	}
@@ -260,6 +263,10 @@ func (c *Context) destroy() {
 // Do carries out a command. in is its input, and driverIn the provider's input. Do returns the two
 // answers.
 func (c *Context) Do(caller Caller, cmd uverbs.Command, in, driverIn []byte) (out, driverOut []byte, err error) {
+	return c.do(&commands{c, caller}, cmd, in, driverIn)
+}
+
+func (c *Context) do(h uverbs.Handler, cmd uverbs.Command, in, driverIn []byte) (out, driverOut []byte, err error) {
 	if err = syscall.EIO; c.broken.Load() {
 		return nil, nil, err
 	}
@@ -269,7 +276,7 @@ func (c *Context) Do(caller Caller, cmd uverbs.Command, in, driverIn []byte) (ou
 	if c.closed {
 		return nil, nil, syscall.EIO
 	}
-	return uverbs.Execute(&commands{c, caller}, cmd, in, driverIn)
+	return uverbs.Execute(h, cmd, in, driverIn)
 }
 
 // commands executes the commands of one caller: a uverbs.Handler. The mutex of the Context is held.
@@ -354,6 +361,7 @@ func (c *Context) raise(userHandle uint64, e uverbs.EventType) (n uint32) {
 	c.asyncMu.Lock()
 	defer c.asyncMu.Unlock()
 	if c.async != nil && c.async.Send(uverbs.AppendAsyncEvent(nil, userHandle, e)) {
+		c.traceEvent("asynchronous event", e.String())
 		return 1
 	}
 	return 0

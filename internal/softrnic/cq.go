@@ -49,6 +49,7 @@ func (q *completionQueue) complete(w *uverbs.WC, solicits bool) {
 	}
 	put := q.ring.Put(q.rubbishLocked(w).Put)
 	q.checkPutLocked(w, !put)
+	q.traceCompletion(w, !put)
 	if !put {
 		// A program must make its CQ as long as its queues. As with a NIC, the completion is lost,
 		// and the program gets an event.
@@ -63,6 +64,7 @@ func (q *completionQueue) complete(w *uverbs.WC, solicits bool) {
 		q.checkFiresLocked()
 		if q.channel.Send(uverbs.AppendCompletionEvent(nil, q.userHandle)) {
 			q.events++
+			q.ctx.traceEvent("completion event", q.String())
 		}
 	}
 }

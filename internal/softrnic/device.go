@@ -13,9 +13,11 @@ import (
 
 	"github.com/rddp/rddp/internal/conn"
 	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/pcapng"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/internal/softrnic/check"
 	"github.com/rddp/rddp/internal/softrnic/fault"
+	"github.com/rddp/rddp/internal/softrnic/trace"
 	"github.com/rddp/rddp/internal/softrnic/user"
 )
 
@@ -36,6 +38,10 @@ type Config struct {
 	NoAtomics bool
 	// Check, if not nil, gets the mistakes of the programs.
 	Check *check.Reporter
+	// Trace, if not nil, gets what the device does.
+	Trace *trace.Tracer
+	// Capture, if not nil, gets what is said on connections.
+	Capture *pcapng.Writer
 }
 
 // A Device is an RDMA device. Programs open it: see Open.
@@ -44,6 +50,8 @@ type Device struct {
 	log         *slog.Logger
 	faults      *fault.Injector
 	check       *check.Reporter // nil if the programs are not checked
+	trace       *trace.Tracer   // nil if the device is not traced
+	capture     *pcapng.Writer  // nil if there is none
 	onlyTCP     bool            // even to peers on this host
 	noAtomics   bool            // see Config
 	rnrTick     time.Duration
@@ -92,7 +100,7 @@ func New(c Config) (*Device, error) {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	d := &Device{
-		addresses: c.Addresses, log: c.Log, faults: c.Faults, check: c.Check, onlyTCP: c.OnlyTCP, noAtomics: c.NoAtomics,
+		addresses: c.Addresses, log: c.Log, faults: c.Faults, check: c.Check, trace: c.Trace, capture: c.Capture, onlyTCP: c.OnlyTCP, noAtomics: c.NoAtomics,
 		rnrTick: rnrTick, missMost: missMost, managerTime: managerTime, lostAfter: check.LostAfter, userOf: userOf,
 		pairs: make(map[uint32]*queuePair), warnings: make(warnings), contexts: make(map[*Context]struct{}),
 	}

@@ -93,7 +93,7 @@ func (q *queuePair) confirm(ctx context.Context, p *request) error {
 	if err != nil {
 		return err
 	}
-	c := conn.New(conn.StreamOf(nc), true, &conn.Config{StartupTimeout: requestTime}, nil)
+	c := conn.New(conn.StreamOf(nc), true, d.Tapped(&conn.Config{StartupTimeout: requestTime}), nil)
 	defer c.Close()
 	err = c.Connect(ctx, me.appendTo(nil))
 	if d.userOf(c) == user.Another { // Ending is no reason: the peer has rejected the Request

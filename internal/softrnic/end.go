@@ -244,7 +244,12 @@ func (l *link) settle(status uverbs.WCStatus) {
 	defer l.q.sendMu.Unlock()
 	l.q.mu.Lock()
 	defer l.q.mu.Unlock()
-	for _, f := range l.out.settles(status) {
+	all := l.out.flights
+	ended := l.out.settles(status)
+	for _, f := range all {
+		l.q.traceDone(f, f.status)
+	}
+	for _, f := range ended {
 		if f.status != uverbs.Success && f.status != uverbs.FlushErr {
 			l.q.tells(f, cmp.Or(f.why, l.out.why))
 		}
@@ -262,6 +267,7 @@ func (l *link) leave() []step {
 	l.q.mu.Lock()
 	defer l.q.mu.Unlock()
 	defer close(l.settled)
+	l.q.traceForgotten()
 	return l.out.leaves()
 }
 

@@ -193,6 +193,7 @@ func (l *link) retireLocked() {
 			return
 		}
 		l.q.checkDone(f)
+		l.q.traceDone(f, uverbs.Success)
 		if f.signaled {
 			l.q.sendCQ.complete(&uverbs.WC{ID: f.id, Op: uverbs.WCOpOf(f.op), Len: f.n, QPN: l.q.num}, false)
 		}

@@ -85,7 +85,7 @@ func (p *port) listenLocked(d *Device, pd *protectionDomain) (uint16, error) {
 	if err != nil {
 		return 0, err
 	}
-	l := conn.NewListener(d.faults.Listener(below), d.config(pd))
+	l := conn.NewListener(d.faults.Listener(below), d.Tapped(d.config(pd)))
 	p.listeners = append(p.listeners, l)
 	go d.accept(l)
 	if n := d.ListenNear(shm.QueuePairs, netip.AddrPortFrom(netip.IPv6Unspecified(), portOf(l)), false, d.config(pd)); n != nil {

@@ -111,7 +111,7 @@ func (d *Device) Dial(ctx context.Context, dialer net.Dialer, address string, cf
 	if err != nil {
 		return nil, err
 	}
-	return connect(ctx, s, cfg, privateData, o)
+	return connect(ctx, s, d.Tapped(cfg), privateData, o)
 }
 
 // connect does MPA startup over s, which it owns.
@@ -143,6 +143,7 @@ func (q *queuePair) expect(c *conn.Conn, life uint64) bool {
 		q.coming = make(map[*conn.Conn]struct{})
 	}
 	q.coming[c] = struct{}{}
+	q.tapped(c)
 	return true
 }
 

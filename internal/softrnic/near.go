@@ -40,7 +40,7 @@ func (d *Device) ListenNear(in shm.Space, at netip.AddrPort, only bool, c *conn.
 		d.log.Info("no connections through memory", "space", string(in), "port", at.Port(), "err", err)
 		return nil
 	}
-	return conn.NewListener(l, nearConfig(c))
+	return conn.NewListener(l, d.Tapped(nearConfig(c)))
 }
 
 // reaches reports whether a connection to a reaches a TCP listener at the address at.
@@ -61,7 +61,7 @@ func (d *Device) DialNear(ctx context.Context, in shm.Space, from, to netip.Addr
 	if err != nil {
 		return nil, nil // TCP tells why not, if it does not get there either
 	}
-	return connect(ctx, s, nearConfig(c), privateData, o)
+	return connect(ctx, s, d.Tapped(nearConfig(c)), privateData, o)
 }
 
 // isNear reports whether a connection goes through memory.

@@ -33,6 +33,7 @@ type flight struct {
 	why    string
 	// nil unless the program is checked
 	checked *checkedFlight
+	seq     uint64 // its number for the trace
 }
 
 const (

@@ -73,6 +73,7 @@ type queuePair struct {
 	// ends the faults that begin with RTS; nil if there are none
 	stopFaults func()       // +checklocks:mu
 	checked    *checkedPair // nil unless the program is checked
+	traced     *tracedPair  // nil unless the device is traced
 }
 
 // beginFaultsLocked begins the injected faults that begin with RTS, whether the program or a
@@ -149,6 +150,9 @@ func (c *commands) CreateQP(a uverbs.QP) (made uverbs.CreatedQP, err error) {
 		return made, syscall.ENOMEM
 	}
 	q.checkPair(&a.Caps)
+	if c.dev.trace != nil {
+		q.traced = new(tracedPair)
+	}
 	c.enlistLocked(q)
 	c.makes(q, created)
 	return uverbs.CreatedQP{Handle: q.handle, Num: q.num, Caps: q.caps, SQ: q.sqAt, RQ: q.rqAt}, nil
@@ -407,6 +411,7 @@ func (q *queuePair) raise(life uint64, e uverbs.EventType) {
 // ring is kick if the program has posted something.
 func (q *queuePair) ring() {
 	if q.sq.Len() > 0 {
+		q.traceRang()
 		q.kick()
 	}
 }

@@ -165,6 +165,7 @@ func (s *sender) flush(q *queuePair) {
 
 // complete completes the work request that s has taken, and that is not a flight of a link.
 func (s *sender) complete(q *queuePair, status uverbs.WCStatus) {
+	q.traceDone(s.flight, status)
 	q.sendCQ.complete(&uverbs.WC{ID: s.flight.id, Status: status, Op: uverbs.WCOpOf(s.flight.op), QPN: q.num}, false)
 }
 

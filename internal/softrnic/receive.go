@@ -172,6 +172,7 @@ func (r *receiverHands) take() (*inbound, uverbs.WCStatus) {
 		status = uverbs.LocalQPErr
 	}
 	q.checkTaken(&w)
+	q.traceTake(w.ID)
 	return &inbound{id: w.ID, at: cursor{pd: q.pd, list: w.SGEs}, list: w.SGEs}, status
 }
 
@@ -205,6 +206,7 @@ func (r *receiverHands) complete(m *inbound, f frame) {
 	if f.kind != frameWritten {
 		q.checkPlaced(m.id, m.list, m.n)
 	}
+	q.traceFilled(m.id, m.n, uverbs.Success)
 	q.recvCQ.complete(&w, f.flags&flagSolicited != 0)
 }
 
@@ -290,6 +292,7 @@ func (w *answerWait) again() bool {
 func (r *receiverHands) fail(m *inbound, status uverbs.WCStatus) {
 	(*receiver)(r).noteIdleLocked()
 	q := r.l.q
+	q.traceFilled(m.id, m.n, status)
 	q.recvCQ.complete(&uverbs.WC{ID: m.id, Status: status, Op: uverbs.WCRecv, QPN: q.num}, true)
 	if r.l.kind == linkSelf {
 		return // the refusal is on its way to this queue pair, and fails it with the reason
@@ -346,6 +349,9 @@ func (r *receiver) close(flush bool) {
 	if r.late != nil {
 		r.l.q.ctx.late.remove(r.late)
 		r.late = nil
+	}
+	if m != nil {
+		r.l.q.traceFilled(m.id, m.n, uverbs.FlushErr)
 	}
 	if m != nil && flush {
 		r.l.q.recvCQ.complete(&uverbs.WC{ID: m.id, Status: uverbs.FlushErr, Op: uverbs.WCRecv, QPN: r.l.q.num}, false)

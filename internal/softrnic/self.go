@@ -45,8 +45,9 @@ func (q *queuePair) tryJoinSelf(ctx context.Context, life uint64) error {
 	if err != nil {
 		return err
 	}
-	cfg := nearConfig(q.config())
+	cfg := q.ctx.dev.Tapped(nearConfig(q.config()))
 	asking, serving := conn.New(conn.StreamOf(a), true, cfg, nil), conn.New(conn.StreamOf(b), false, cfg, nil)
+	q.tapped(asking)
 	if err = q.startUpSelf(ctx, asking, serving, cfg, life); err == nil {
 		l := q.newLink(asking, q.num, linkSelf)
 		l.serving, l.served = serving, make(chan struct{})

@@ -141,6 +141,7 @@ func (s *sender) take(q *queuePair) bool {
 	w, err := uverbs.ParseSendWR(s.entry)
 	s.takes(w, err, q.kind, q.signalAll)
 	q.checkPosted(s.flight, &s.wr)
+	q.traceTaken(s.flight, &s.wr)
 	s.at = cursor{pd: q.pd, list: w.SGEs}
 	if s.flight.isRead { // the memory of the entry is used for another work request before the answer comes
 		s.flight.sink = cursor{pd: q.pd, list: bytes.Clone(w.SGEs)}

@@ -134,6 +134,7 @@ func (s *sender) sendDatagrams(q *queuePair) {
 			return
 		}
 		q.checkDone(f)
+		q.traceDone(f, uverbs.Success)
 		if f.signaled {
 			q.sendCQ.complete(&uverbs.WC{ID: f.id, Op: uverbs.WCOpOf(f.op), Len: f.n, QPN: q.num}, false)
 		}
@@ -237,6 +238,7 @@ func (q *queuePair) receiveDatagram(h *datagram, payload []byte, from netip.Addr
 		q.srq.raiseLimit()
 	}
 	r, err := uverbs.ParseRecvWR(entry)
+	q.traceTake(r.ID)
 	at, to := cursor{pd: q.pd, list: r.SGEs}, netip.AddrFrom16(h.gid).Unmap()
 	if err == nil {
 		if err = at.scatter(routeHeader(from, to, len(payload))); err == nil {
@@ -255,6 +257,7 @@ func (q *queuePair) receiveDatagram(h *datagram, payload []byte, from netip.Addr
 	if err != nil {
 		w.Status = localStatus(err)
 	}
+	q.traceFilled(w.ID, w.Len, w.Status)
 	q.recvCQ.complete(&w, h.flags&flagSolicited != 0)
 }
 

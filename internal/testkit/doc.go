@@ -25,6 +25,7 @@
 //   - devicetest: an RDMA device in memory, for an engine that uses a device.
 //   - guest: a program in Go that uses verbs and rdma_cm, with its own definitions of the kernel's
 //     interface, for the RNIC of `rddp run`.
+//   - timeline: checks the timelines of `rddp run --trace`.
 //
 // The tests for a TCP are public, in toe/toetest, since another module may implement one.
 package testkit

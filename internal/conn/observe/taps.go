@@ -50,6 +50,14 @@ func (t *Taps) Init(tap toe.Tap) {
 	t.fixed = r
 }
 
+// InitOwn is Init for a Tap of this project, which may be called with locks held. It must not wait,
+// and must not lock a mutex unless its rank allows that.
+func (t *Taps) InitOwn(tap toe.Tap) {
+	r := newRecording(tap)
+	r.own = true
+	t.flow.Store(r)
+}
+
 // ErrTapped says that the connection has a Recording already.
 var ErrTapped = errors.New("the connection has a Tap already")
 
@@ -194,6 +202,15 @@ func (t *Taps) note(p []byte, sent, whole bool) *Recording {
 	}
 	return t.flow.Load()
 }
+
+// Frames shows startup frames to Taps.
+type Frames struct{ Taps *Taps }
+
+// Sent shows a frame.
+func (f Frames) Sent(frame []byte) { f.Taps.Frame(frame, true, true) }
+
+// Received shows a frame. If it is not whole, frame is the part that has arrived.
+func (f Frames) Received(frame []byte, whole bool) { f.Taps.Frame(frame, false, whole) }
 
 // Rejected forgets the startup frames, because the connection remains in TCP mode.
 func (t *Taps) Rejected() {

@@ -146,6 +146,7 @@ func (s *supervisor) openChannel(c *seccomp.Call, flags int) (int, error) {
 	if err := unix.EpollCtl(s.channels.epoll, unix.EPOLL_CTL_ADD, f.near, &unix.EpollEvent{Fd: int32(f.near)}); err != nil {
 		s.log.Warn("the end of an event channel will not be noticed", "err", err)
 	}
+	s.tellProcess(pid)
 	s.log.Info("rdma_cm is open", "pid", pid, "fd", fd)
 	return fd, nil
 }
@@ -198,7 +199,11 @@ func (s *supervisor) write(c *seccomp.Call) {
 	if h.Command == ucma.CreateID { // here, and not while others wait
 		by.site = s.site(c)
 	}
+	began := s.trace.Now()
 	at, out, e := f.channel.Do(by, h.Command, rest, h.Out)
+	if s.trace != nil {
+		s.tellCM(c, began, h.Command, rest, out, e)
+	}
 	if e == 0 && len(out) > 0 {
 		e = errnoOf(opener.Write(out, at))
 	}
@@ -252,6 +257,7 @@ func (s *supervisor) getEvent(c *seccomp.Call, f *channelFile, in []byte, room i
 func (s *supervisor) deliver(c *seccomp.Call, f *channelFile, at uint64, room int) bool {
 	done, e := f.channel.Take(func(v *ucma.Event) syscall.Errno {
 		b := v.AppendTo(nil)
+		s.tellEvent(c, v)
 		if threadMemoryOf(s.program, c).Write(b[:min(len(b), room)], at) != nil {
 			return syscall.EFAULT
 		}

@@ -63,7 +63,7 @@ func (s *supervisor) invoke(c *seccomp.Call, f *openFile) syscall.Errno {
 	if e != 0 {
 		return e
 	}
-	out, driverOut, err := f.ctx.Do(&caller{s, c, f, v.Command}, v.Command, in, driverIn)
+	out, driverOut, err := s.do(c, f, &v, in, driverIn)
 	if err != nil {
 		s.log.Info("command refused", "pid", f.opener.PID, "command", v.Command.String(), "why", err)
 		return uverbs.ErrnoOf(err)

@@ -187,7 +187,9 @@ func (s *supervisor) openDevice(c *seccomp.Call, flags int) (int, error) {
 		_ = p.Close()
 		return -1, err
 	}
-	if f.ctx, err = s.device.Open(f.deviceMemory()); err != nil {
+	m := f.deviceMemory()
+	m.PID = p.PID
+	if f.ctx, err = s.device.Open(m); err != nil {
 		f.close()
 		return -1, err
 	}
@@ -205,6 +207,7 @@ func (s *supervisor) openDevice(c *seccomp.Call, flags int) (int, error) {
 	s.mu.Lock()
 	s.files[f] = struct{}{}
 	s.mu.Unlock()
+	s.tellProcess(p.PID)
 	s.log.Info("the device is open", "pid", p.PID, "fd", f.number)
 	return f.number, nil
 }

@@ -55,6 +55,11 @@ type Config struct {
 	Check       bool
 	Suppress    []check.Suppression
 	CheckStatus int
+	// Trace is the file for a timeline of what the program and the device do; "-" means text on
+	// standard error. If empty, there is none.
+	Trace string
+	// Capture is the file for what the devices say to each other. If empty, there is none.
+	Capture string
 
 	sniffFor time.Duration // how long a peer has to begin; zero means the default, and only tests set it
 }

@@ -65,7 +65,9 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(125)
 		}
+		trace, capture := traceFiles()
 		status, err := Run(context.Background(), Config{
+			Trace: trace, Capture: capture,
 			Args: os.Args[1:], Addresses: []netip.Addr{netip.MustParseAddr(cmp.Or(os.Getenv(addressOfTest), "127.0.0.1"))}, IWARP: os.Args[0] == superviseIWARP, Faults: faults,
 			Check: isChecked(), CheckStatus: map[string]int{superviseCheck: findingsStatus}[os.Args[0]], Log: logOfTest(),
 		})

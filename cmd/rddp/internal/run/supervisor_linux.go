@@ -22,6 +22,7 @@ import (
 	"github.com/rddp/rddp/internal/softrnic"
 	"github.com/rddp/rddp/internal/softrnic/check"
 	"github.com/rddp/rddp/internal/softrnic/fault"
+	"github.com/rddp/rddp/internal/softrnic/trace"
 )
 
 // Stage executes the program if Run has started this process for that. Otherwise it returns. The
@@ -48,6 +49,8 @@ type supervisor struct {
 	tcp      *tcpRelay       // nil if there are no rules
 	checked  *check.Reporter // nil if the program is not checked
 	where    *where.Finder   // nil if it is not
+	trace    *trace.Tracer   // nil if there is none
+	capture  *capture        // nil if there is none
 
 	entered atomic.Bool // a process may have a working directory in the tree
 
@@ -130,11 +133,19 @@ func (s *supervisor) calls() seccomp.Calls {
 }
 
 func newSupervisor(c Config) (*supervisor, error) {
+	tracer, err := beginTrace(&c)
+	if err != nil {
+		return nil, err
+	}
+	captured, err := beginCapture(&c)
+	if err != nil {
+		return nil, err
+	}
 	var checked *check.Reporter
 	if c.Check {
 		checked = check.NewReporter(c.Log, c.Suppress)
 	}
-	d, err := softrnic.New(softrnic.Config{Addresses: c.Addresses, Log: c.Log, Faults: fault.New(c.Faults, c.Log), NoAtomics: c.IWARP, Check: checked})
+	d, err := softrnic.New(softrnic.Config{Addresses: c.Addresses, Log: c.Log, Faults: fault.New(c.Faults, c.Log), NoAtomics: c.IWARP, Check: checked, Trace: tracer, Capture: captured.writer()})
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +158,7 @@ func newSupervisor(c Config) (*supervisor, error) {
 		return nil, err
 	}
 	s := &supervisor{
-		log: c.Log, checked: checked, device: d, tree: t, files: make(map[*openFile]struct{}),
+		log: c.Log, checked: checked, trace: tracer, capture: captured, device: d, tree: t, files: make(map[*openFile]struct{}),
 		cm: cm.New(cm.Config{Device: d, IWARP: c.IWARP, Log: c.Log, Check: checked}), netlink: newNetlink(d, c.IWARP),
 	}
 	if checked != nil {
@@ -170,6 +181,8 @@ func (s *supervisor) close() { s.closeOnce.Do(s.closeAll) }
 func (s *supervisor) closeAll() {
 	s.cm.Close()
 	s.device.Close()
+	s.endTrace()
+	s.capture.end(s.log)
 	s.doorbell.close()
 	s.channels.close()
 	s.tree.remove()

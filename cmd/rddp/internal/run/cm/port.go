@@ -87,7 +87,7 @@ func (p *port) listen(dev *softrnic.Device, backlog int, cfg *conn.Config) (*con
 	if err != nil {
 		return nil, err
 	}
-	return conn.NewListener(dev.Listener(l), cfg), nil
+	return conn.NewListener(dev.Listener(l), dev.Tapped(cfg)), nil
 }
 
 // datagrams returns a UDP socket at p that reports the destination address of each datagram.
