@@ -40,6 +40,9 @@ func runCommand() *cli.Command {
 			"With --check it reports what the program does wrong although it works, such as queues that would be full on\n" +
 			"a card, payload that changes in flight, and objects that it leaves. The exit status is 88 then.\n\n" +
 			"   $ rddp run --check ./program\n\n" +
+			"With --fault legal it does whatever the specification permits and programs forget, from a seed: completions\n" +
+			"come late, bytes are placed in any order. What fails then has worked by luck.\n\n" +
+			"   $ rddp run --fault legal,seed=3 ./program\n\n" +
 			"With --trace it writes every command, work request, completion and message as a timeline for Perfetto and\n" +
 			"Chrome, or as text, and with --capture what the devices say to each other, for Wireshark.\n\n" +
 			"   $ rddp run --trace out.json --capture out.pcapng ./program\n\n" +
@@ -59,7 +62,7 @@ func runCommand() *cli.Command {
 			"has started have ended.",
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringSliceFlag{Name: "address", Aliases: []string{"a"}, Usage: "the device has `ADDRESS` as a GID; may be repeated (default: the host's addresses)"},
-			&cli.StringSliceFlag{Name: "fault", Usage: "make a fault on purpose, such as `loss=1%` or send=RETRY_EXC_ERR@3; docs/run.md has all; may be repeated"},
+			&cli.StringSliceFlag{Name: "fault", Usage: "make a fault on purpose, such as `loss=1%` or send=RETRY_EXC_ERR@3, or whatever the specification permits (legal); docs/run.md has all; may be repeated"},
 			&cli.BoolFlag{Name: "check", Usage: "report what the program does wrong although it works; docs/check.md has all that it finds"},
 			&cli.StringSliceFlag{Name: "suppress", TakesFile: true, Usage: "with --check: do not report what `FILE` names; may be repeated"},
 			&cli.IntFlag{Name: "check-status", Value: defaultCheckStatus, Usage: "with --check: the exit `STATUS` if there are findings and the program's own status is 0"},

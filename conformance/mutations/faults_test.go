@@ -15,4 +15,4 @@ type Fault struct {
 }
 
 // Faults are the faults, by layer.
-var Faults = slices.Concat(mpaFaults, ddpFaults, rdmapFaults, extsockFaults, memoryFaults, deviceFaults, toeFaults, userTCPFaults, badlinkFaults, cmdFaults, runFaults, runDeviceFaults)
+var Faults = slices.Concat(mpaFaults, ddpFaults, rdmapFaults, extsockFaults, memoryFaults, deviceFaults, toeFaults, userTCPFaults, badlinkFaults, cmdFaults, runFaults, runDeviceFaults, legalFaults)

@@ -97,6 +97,7 @@ var order = [...]any{
 	RNICReceives{},    // softrnic, receiveQueue.mu: the receives of a queue pair, or of many
 	RNICAsync{},       // softrnic, Context.asyncMu: the channel of asynchronous events
 	RNICCopying{},     // softrnic, memoryRegion.copying: held for reading while the device copies for its own program
+	RNICPlacing{},     // softrnic, placing.mu: bytes that are placed late, on request
 
 	// Of everything else.
 	Leaf{}, // a mutex whose holder locks no other one
@@ -178,5 +179,6 @@ type (
 	RNICReceives    struct{}
 	RNICAsync       struct{}
 	RNICCopying     struct{}
+	RNICPlacing     struct{}
 	Leaf            struct{}
 )

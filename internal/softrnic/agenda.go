@@ -6,9 +6,10 @@ import "time"
 type alarm uint8
 
 const (
-	alarmJoin alarm = iota // it is joined, unless a connection manager has been faster
-	alarmPeer              // work requests have waited for a link for long enough
-	alarmLast              // the last receive is flushed
+	alarmJoin   alarm = iota // it is joined, unless a connection manager has been faster
+	alarmPeer                // work requests have waited for a link for long enough
+	alarmLast                // the last receive is flushed
+	alarmPosted              // what the program has posted begins: see fault.Work
 
 	// Of the link.
 	alarmMissed   // a peer that has left has been missed for long enough
@@ -143,6 +144,7 @@ func init() {
 		alarmJoin:     func(q *queuePair, _ *link, life uint64) { q.join(life) },
 		alarmPeer:     func(q *queuePair, _ *link, life uint64) { q.waited(life) },
 		alarmLast:     func(q *queuePair, _ *link, life uint64) { q.flushReceives(life, 0) },
+		alarmPosted:   func(q *queuePair, _ *link, _ uint64) { q.kick() },
 		alarmMissed:   func(_ *queuePair, l *link, _ uint64) { l.missed() },
 		alarmVigil:    func(_ *queuePair, l *link, _ uint64) { l.round() },
 		alarmReceives: func(_ *queuePair, l *link, _ uint64) { l.receiver.lookForReceives() },

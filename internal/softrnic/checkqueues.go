@@ -9,6 +9,7 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/internal/softrnic/check"
+	"github.com/rddp/rddp/internal/softrnic/fault"
 )
 
 // This file tells package check about the queues. A method does nothing unless the program is
@@ -276,16 +277,30 @@ func (q *completionQueue) checkPutLocked(w *uverbs.WC, lost bool) {
 	q.ctx.dev.check.Add(q.checked.Puts(w.QPN, w.Status != uverbs.Success, n, time.Now())...)
 }
 
-// rubbishLocked returns a completion as the program gets it. A program that is checked gets rubbish
-// in the fields of a failed one that have no meaning, so that it notices if it uses them.
+// rubbishLocked returns a completion as the program gets it. A program that is checked, or whose
+// device takes that liberty, gets rubbish in the fields of a failed one that have no meaning, so
+// that it notices if it uses them.
 //
 // +checklocks:q.mu
 func (q *completionQueue) rubbishLocked(w *uverbs.WC) *uverbs.WC {
-	if q.checked == nil || w.Status == uverbs.Success {
+	faults := q.ctx.dev.faults
+	if w.Status == uverbs.Success || q.checked == nil && !faults.Takes(fault.Undefined) {
 		return w
+	}
+	if q.checked == nil {
+		faults.Took(fault.Undefined)
 	}
 	const rubbish = 0xdbdbdbdb
 	return &uverbs.WC{ID: w.ID, Status: w.Status, QPN: w.QPN, Op: rubbish, Len: rubbish, SrcQPN: rubbish, Immediate: [4]byte{0xdb, 0xdb, 0xdb, 0xdb}}
+}
+
+// noteHeldLocked is the event that completions are held back, or are not any more.
+//
+// +checklocks:q.mu
+func (q *completionQueue) noteHeldLocked() {
+	if q.checked != nil {
+		q.checked.Held = q.late.held.Len()
+	}
 }
 
 // checkArmLocked is the event that the program asks for an event.

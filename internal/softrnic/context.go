@@ -9,6 +9,7 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/ring"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/internal/softrnic/check"
+	"github.com/rddp/rddp/internal/softrnic/fault"
 )
 
 // A Caller is the program that has sent a command.
@@ -417,7 +418,7 @@ func (c *commands) QueryPort(port uint8) (gids uint32, err error) {
 //
 // +checklocks:c.mu
 func (c *commands) AllocPD() (handle uint32) {
-	pd := &protectionDomain{handle: c.newHandle(), context: c.number, keys: &c.dev.keys, check: c.dev.check}
+	pd := &protectionDomain{handle: c.newHandle(), context: c.number, keys: &c.dev.keys, check: c.dev.check, keysDiffer: c.dev.check != nil || c.dev.faults.Takes(fault.Keys), placing: c.dev.newPlacing()}
 	c.pds[pd.handle] = pd
 	c.makes(pd, created)
 	c.shown.add(pd.handle, pd)

@@ -38,15 +38,27 @@ type completionQueue struct {
 	// A completion was lost, because the ring was full
 	overrun bool       // +checklocks:mu
 	checked *checkedCQ // +checklocks:mu
+	// what the device holds back; nil if nothing
+	late *lateCQ // +checklocks:mu
 }
 
 // complete adds a completion. solicits says that it is one that a solicited notice waits for.
 func (q *completionQueue) complete(w *uverbs.WC, solicits bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.ring == nil {
-		return
+	switch {
+	case q.ring == nil:
+	case q.late != nil:
+		q.lateLocked(w, solicits)
+	default:
+		q.putLocked(w, solicits)
 	}
+}
+
+// putLocked puts a completion into the ring, and sends the event that the program has asked for.
+//
+// +checklocks:q.mu
+func (q *completionQueue) putLocked(w *uverbs.WC, solicits bool) {
 	put := q.ring.Put(q.rubbishLocked(w).Put)
 	q.checkPutLocked(w, !put)
 	q.traceCompletion(w, !put)
@@ -62,10 +74,17 @@ func (q *completionQueue) complete(w *uverbs.WC, solicits bool) {
 	if q.armed == anyNext || q.armed == solicited && (solicits || w.Status != uverbs.Success) {
 		q.armed = noNotice
 		q.checkFiresLocked()
-		if q.channel.Send(uverbs.AppendCompletionEvent(nil, q.userHandle)) {
-			q.events++
-			q.ctx.traceEvent("completion event", q.String())
-		}
+		q.tellLocked()
+	}
+}
+
+// sendLocked sends an event.
+//
+// +checklocks:q.mu
+func (q *completionQueue) sendLocked() {
+	if q.channel.Send(uverbs.AppendCompletionEvent(nil, q.userHandle)) {
+		q.events++
+		q.ctx.traceEvent("completion event", q.String())
 	}
 }
 
@@ -74,6 +93,7 @@ func (q *completionQueue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.checkEndLocked()
+	q.forgetLateLocked()
 	q.ring = nil
 }
 
@@ -122,7 +142,7 @@ func (c *commands) CreateCQ(a uverbs.CQ) (handle, entries uint32, at uverbs.Mapp
 	if !ok {
 		return 0, 0, at, errNoRoom
 	}
-	q := &completionQueue{ctx: c.Context, handle: c.newHandle(), userHandle: a.UserHandle, channel: ch, ring: r, at: at}
+	q := &completionQueue{ctx: c.Context, handle: c.newHandle(), userHandle: a.UserHandle, channel: ch, ring: r, at: at, late: c.dev.newLateCQ()}
 	if ch != nil {
 		ch.users++
 	}
@@ -201,6 +221,7 @@ func (c *commands) DestroyCQ(handle uint32) (completions, asynchronous uint32, e
 	}
 	q.channel.leave()
 	q.checkEndLocked()
+	q.forgetLateLocked()
 	q.ring = nil
 	c.giveBackLocked(q.at)
 	delete(c.cqs, handle)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -103,6 +104,11 @@ func New(c Config) (*Device, error) {
 		addresses: c.Addresses, log: c.Log, faults: c.Faults, check: c.Check, trace: c.Trace, capture: c.Capture, onlyTCP: c.OnlyTCP, noAtomics: c.NoAtomics,
 		rnrTick: rnrTick, missMost: missMost, managerTime: managerTime, lostAfter: check.LostAfter, userOf: userOf,
 		pairs: make(map[uint32]*queuePair), warnings: make(warnings), contexts: make(map[*Context]struct{}),
+	}
+	if dice := d.faults.Dice(fault.GIDs); dice != nil && len(d.addresses) > 1 {
+		d.addresses = slices.Clone(d.addresses)
+		dice.Shuffle(len(d.addresses), func(i, j int) { d.addresses[i], d.addresses[j] = d.addresses[j], d.addresses[i] })
+		d.faults.Took(fault.GIDs)
 	}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	_, _ = rand.Read(d.guid[:])

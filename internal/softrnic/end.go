@@ -68,7 +68,7 @@ func init() {
 
 		stepFlushReceive: func(e *end) { e.l.receiver.close(true) },
 		stepDropReceive:  func(e *end) { e.l.receiver.close(false) },
-		stepDiscard:      func(e *end) { e.l.serving.Discard() },
+		stepDiscard:      func(e *end) { e.l.serving.Discard(); e.q.pd.placing.now() },
 		stepOver:         func(e *end) { e.l.over() },
 		stepSettle:       func(e *end) { e.l.settle(e.status) },
 		stepLeave:        func(e *end) { e.then(e.l.leave()) },
@@ -227,6 +227,7 @@ func (l *link) shut() {
 	}
 	l.cancel()
 	l.serving.Discard()
+	l.q.pd.placing.now()
 }
 
 // over makes sure that nothing completes any more.

@@ -10,6 +10,7 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/internal/softrnic/check"
+	"github.com/rddp/rddp/internal/softrnic/fault"
 )
 
 // A Process is the memory of a program. Any goroutine may call the methods. They fail once the
@@ -34,6 +35,9 @@ type protectionDomain struct {
 	users atomic.Int32
 	keys  *keyBook        // of the device
 	check *check.Reporter // nil if the program is not checked
+	// the two keys of a memory region are not the same
+	keysDiffer bool
+	placing    *placing // nil if bytes are placed in their order
 
 	port port // where the peers of its queue pairs connect
 
@@ -87,11 +91,15 @@ func (m *memoryRegion) hasWindow() bool {
 // ReadAt and WriteAt are for ddp.Domain.RegisterMemory.
 func (m *memoryRegion) ReadAt(p []byte, off int64) (int, error) {
 	m.checkUse(m.Start+uint64(off), uint64(len(p)))
+	m.pd.placing.now()
 	return len(p), m.process.Read(p, m.Start+uint64(off))
 }
 
 func (m *memoryRegion) WriteAt(p []byte, off int64) (int, error) {
 	m.checkUse(m.Start+uint64(off), uint64(len(p)))
+	if m.pd.placing != nil {
+		return len(p), m.pd.placing.write(m.process, p, m.Start+uint64(off))
+	}
 	return len(p), m.process.Write(p, m.Start+uint64(off))
 }
 
@@ -189,14 +197,15 @@ func (m *memoryRegion) deregister() {
 		r.Deregister()
 	}
 	m.windows = nil
+	m.pd.placing.now()
 }
 
-// key returns the rkey of m, and lkey its lkey. The two are equal unless the program is checked:
-// then one that is used for the other is found.
+// key returns the rkey of m, and lkey its lkey. The two are equal unless the program is checked, or
+// the device takes that liberty: then one that is used for the other is found.
 func (m *memoryRegion) key() uint32 { return uint32(m.region.STag()) }
 
 func (m *memoryRegion) lkey() uint32 {
-	if m.pd.check != nil {
+	if m.pd.keysDiffer {
 		return check.LocalKey(m.key())
 	}
 	return m.key()
@@ -227,6 +236,7 @@ func (pd *protectionDomain) find(s uverbs.SGE, write bool) (*memoryRegion, uint6
 // copy copies b to or from addr by do. It fails once m is deregistered.
 func (m *memoryRegion) copy(b []byte, addr uint64, do func(p Process, b []byte, addr uint64) error) error {
 	m.checkUse(addr, uint64(len(b)))
+	m.pd.placing.now()
 	m.copying.RLock()
 	defer m.copying.RUnlock()
 	switch {
@@ -252,6 +262,9 @@ func (c *cursor) gather(b []byte) error {
 
 // scatter copies b to the next len(b) bytes of the list.
 func (c *cursor) scatter(b []byte) error {
+	if c.pd.placing != nil {
+		return c.walk(b, true, c.pd.placing.scatter)
+	}
 	return c.walk(b, true, Process.Write)
 }
 
@@ -297,6 +310,9 @@ func (c *commands) RegMR(r uverbs.MemoryRegion) (handle uint32, k uverbs.Keys, e
 	m, err := c.newRegionLocked(r)
 	if err != nil {
 		return 0, k, err
+	}
+	if c.dev.faults.Takes(fault.Keys) {
+		c.dev.faults.Took(fault.Keys)
 	}
 	m.handle = c.newHandle()
 	c.mrs[m.handle] = m

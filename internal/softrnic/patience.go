@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/softrnic/fault"
 )
 
 // waitLocked begins to wait for a link.
@@ -67,7 +68,11 @@ func (l *link) notReadyFor(number uint32, timer uint8) error {
 		return err
 	}
 	const forever = 7
-	if !l.out.waits(number) || retries >= forever {
+	switch {
+	case !l.out.waits(number) || retries >= forever:
+		return nil
+	case retries == 0 && l.q.ctx.dev.faults.Takes(fault.RNR):
+		l.notReadyLocked()
 		return nil
 	}
 	l.alarmLocked(alarmNotReady, time.Duration(retries+1)*l.q.ctx.dev.rnrTime(timer))

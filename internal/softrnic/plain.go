@@ -97,6 +97,7 @@ func (r *receiver) runPlain() error {
 			}
 			return err
 		}
+		r.l.q.pd.placing.now()
 		if !r.awaitReceive() {
 			return errEnded
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/ring"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/softrnic/fault"
 )
 
 // A queuePair is a QP. Its life says what it does next.
@@ -74,6 +75,8 @@ type queuePair struct {
 	stopFaults func()       // +checklocks:mu
 	checked    *checkedPair // nil unless the program is checked
 	traced     *tracedPair  // nil unless the device is traced
+	// how late work requests begin; nil if they begin at once. mu guards what it points to.
+	slow *fault.Dice
 }
 
 // beginFaultsLocked begins the injected faults that begin with RTS, whether the program or a
@@ -135,6 +138,7 @@ func (c *commands) CreateQP(a uverbs.QP) (made uverbs.CreatedQP, err error) {
 	}
 	q := &queuePair{
 		ctx: c.Context, life: life{kind: a.Type}, kind: a.Type, userHandle: a.UserHandle, pd: pd, sendCQ: sendCQ, recvCQ: recvCQ, caps: caps, signalAll: a.SignalAll,
+		slow: c.dev.faults.Dice(fault.Work),
 	}
 	q.life.attrs.PathMig = migrated
 	if a.HasSRQ {
@@ -393,6 +397,7 @@ func (q *queuePair) sayDrained(l *link) {
 	}
 	q.mu.Unlock()
 	if notify {
+		q.sendCQ.release()
 		q.raise(life, uverbs.EventSQDrained)
 	}
 }
@@ -410,10 +415,30 @@ func (q *queuePair) raise(life uint64, e uverbs.EventType) {
 
 // ring is kick if the program has posted something.
 func (q *queuePair) ring() {
-	if q.sq.Len() > 0 {
-		q.traceRang()
+	if q.sq.Len() == 0 {
+		return
+	}
+	q.traceRang()
+	if !q.delays() {
 		q.kick()
 	}
+}
+
+// delays reports whether the work requests that the program has just posted begin later.
+func (q *queuePair) delays() bool {
+	if q.slow == nil {
+		return false
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.agenda.has(alarmPosted) {
+		return true
+	}
+	d := q.slow.Delay()
+	if d > 0 {
+		q.alarmLocked(alarmPosted, d)
+	}
+	return d > 0
 }
 
 // kick looks at the send queue, or makes the goroutine that looks at it look again.

@@ -29,6 +29,9 @@ func (q *queuePair) reset() {
 	}
 	q.sendMu.Unlock()
 	e.run()
+	q.pd.placing.now() // what has come on a connection that has not become a link's
+	q.sendCQ.release()
+	q.recvCQ.release()
 }
 
 // forgetReceives empties the queue of receives, unless it is shared.
@@ -119,7 +122,9 @@ func (q *queuePair) flushReceives(life uint64, leave int) {
 	if !failed {
 		return
 	}
+	q.pd.placing.now()
 	if q.srq != nil {
+		q.recvCQ.release() // a program that has the event polls until the queue is empty
 		q.raise(life, uverbs.EventLastWQE)
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/conn"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/softrnic/fault"
 )
 
 // A receiver takes frames, or messages, for the incoming of a link. The goroutine that reads frames
@@ -108,11 +109,12 @@ func (r *receiver) handle(f frame, payload []byte) error {
 	case frameBye:
 		return io.EOF
 	}
+	r.l.q.pd.placing.now()
 	r.l.q.recvMu.Lock()
 	defer r.l.q.recvMu.Unlock()
 	waits, err := r.in.comes(f, payload, (*receiverHands)(r))
 	if waits {
-		r.waitLocked(lookEvery)
+		r.waitLocked(r.nextLook(lookEvery))
 	}
 	return err
 }
@@ -123,11 +125,35 @@ func (r *receiver) handle(f frame, payload []byte) error {
 func (r *receiver) waitLocked(d time.Duration) {
 	if r.every = d; d >= lookSlowly {
 		r.l.q.checkReceive(false)
+	}
+	if d >= lookSlowly && !r.repeats() {
 		r.late = r.l.q.ctx.late.add(r.l.q.recv, r.lookForReceives)
 		return
 	}
 	r.late = nil
 	r.l.alarm(alarmReceives, d, false)
+}
+
+// repeats reports whether this end does as if the peer sent a message again that has found no
+// receive, as over InfiniBand: see fault.RNR.
+func (r *receiver) repeats() bool {
+	return r.l.kind != linkPlain && r.l.q.ctx.dev.faults.Takes(fault.RNR)
+}
+
+// repeatMost is the longest time after which a message is sent again. A card may take 655 ms.
+const repeatMost = lookRarely
+
+// nextLook returns the time to the next look for receives: d, or the time after which the peer
+// sends the message again.
+func (r *receiver) nextLook(d time.Duration) time.Duration {
+	q := r.l.q
+	if !r.repeats() {
+		return d
+	}
+	q.ctx.dev.faults.Took(fault.RNR)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return min(max(q.ctx.dev.rnrTime(q.life.attrs.MinRNRTimer), lookEvery), repeatMost)
 }
 
 // lookForReceives acts on the frames, or on the message, that wait, if there are receives now.
@@ -139,16 +165,16 @@ func (r *receiver) lookForReceives() {
 		wake(&r.met)
 	}
 	acted, again := r.in.looks((*receiverHands)(r))
-	d := r.every
-	if acted {
-		d = lookEvery
-	}
 	if !again && r.met == nil {
 		r.late = nil
 		r.noteIdleLocked()
 		return
 	}
-	r.waitLocked(min(d+d/8, lookSlowly))
+	d := r.every
+	if acted {
+		d = lookEvery
+	}
+	r.waitLocked(r.nextLook(min(d+d/8, lookSlowly)))
 }
 
 // receiverHands are the hands of a receiver's incoming. r.l.q.recvMu is held during their calls.

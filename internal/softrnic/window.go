@@ -124,6 +124,7 @@ func (pd *protectionDomain) isBound(r *ddp.Region) bool {
 func (w *memoryWindow) unbindLocked() {
 	if w.region != nil {
 		w.region.Deregister()
+		w.pd.placing.now()
 		w.of.removeWindow(w.region)
 		w.region, w.of = nil, nil
 	}

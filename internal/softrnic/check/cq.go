@@ -14,6 +14,8 @@ type CQ struct {
 	// LostAfter is how long the completions of a queue that is armed may lie there before it counts
 	// as a mistake: the program may be about to poll, or to end.
 	LostAfter time.Duration
+	// Held is how many completions have come that the device holds back. They stay in their order.
+	Held int
 
 	put int // completions
 	// by QPN, the number of completions up to the first one with an error
@@ -60,7 +62,7 @@ func (q *CQ) Puts(qpn uint32, failed bool, n int, now time.Time) (all []Finding)
 }
 
 // Next returns the number of the next completion, and Polled how many the program has polled.
-func (q *CQ) Next() int        { return q.put + 1 }
+func (q *CQ) Next() int        { return q.put + q.Held + 1 }
 func (q *CQ) Polled(n int) int { return q.put - n }
 
 // Places is the event that a message is in the memory of a receive of a queue pair, and is about to

@@ -14,6 +14,8 @@
 //	register=ERRNO@WHEN   the registration of memory fails
 //	qp-error@2s           a queue pair enters the error state this long after it has reached RTS
 //	event=NAME@2s         the device raises an asynchronous event this long after it was opened
+//	legal                 the device does what the specification permits and programs forget: see Liberty
+//	legal=NAME            it takes this Liberty; legal=-NAME all others
 //	seed=7                of everything that is random; without it 1
 //
 // STATUS, ERRNO and NAME are the names in verbs and Linux, without IBV_WC_ and IBV_EVENT_, such as

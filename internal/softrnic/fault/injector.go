@@ -13,8 +13,9 @@ import (
 // An Injector injects the faults of a Plan. Any goroutine may call its methods. A nil Injector
 // injects none.
 type Injector struct {
-	plan Plan
-	log  *slog.Logger
+	plan  Plan
+	log   *slog.Logger
+	taken taken
 
 	mu locks.Mutex[locks.Leaf]
 	// the number of operations so far, by place
@@ -26,7 +27,7 @@ type Injector struct {
 // New returns an Injector for a Plan, or nil if the Plan has no fault. Each fault at the verbs and
 // each cut is logged to log.
 func New(p Plan, log *slog.Logger) *Injector {
-	if len(p.Rules)+len(p.Timed) == 0 && !p.hasNetwork() {
+	if len(p.Rules)+len(p.Timed) == 0 && !p.hasNetwork() && p.Liberties == 0 {
 		return nil
 	}
 	return &Injector{plan: p, log: log}

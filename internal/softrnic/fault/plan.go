@@ -21,6 +21,8 @@ type Plan struct {
 	Cuts    []Cut
 	Rules   []Rule
 	Timed   []Timed
+	// Liberties are what the device does that is no fault.
+	Liberties Liberties
 }
 
 // A Cut resets a connection: after a number of bytes, counting both directions, or after a time.
@@ -97,7 +99,7 @@ func (p *Plan) add(item string) (err error) {
 	what, value, valued := strings.Cut(rest, "=")
 	if takes, ok := grammar[what]; !ok {
 		return fmt.Errorf("unknown; there are %s", strings.Join(kinds, ", "))
-	} else if takes.value != valued {
+	} else if takes.value != valued && what != "legal" {
 		return fmt.Errorf("%s is written %s", what, takes.form)
 	} else if timed && takes.when == never || !timed && takes.when == always {
 		return fmt.Errorf("%s is written %s", what, takes.form)
@@ -116,6 +118,8 @@ func (p *Plan) add(item string) (err error) {
 		if err != nil {
 			err = errors.New("the seed is a number")
 		}
+	case "legal":
+		err = p.Liberties.add(value)
 	case "cut":
 		var c Cut
 		if c.After, err = parseTime(when); err != nil {
@@ -160,7 +164,7 @@ var grammar = map[string]struct {
 	form  string
 }{
 	"loss": {true, never, "loss=1%"}, "delay": {true, never, "delay=5ms"}, "jitter": {true, never, "jitter=1ms"},
-	"rate": {true, never, "rate=100M"}, "seed": {true, never, "seed=7"},
+	"rate": {true, never, "rate=100M"}, "seed": {true, never, "seed=7"}, "legal": {false, never, "legal, legal=bytes or legal=-bytes"},
 	"cut": {false, always, "cut@1MiB or cut@2s"}, "qp-error": {false, always, "qp-error@2s"}, "event": {true, always, "event=PORT_ERR@2s"},
 	"send": {true, maybe, "send=RETRY_EXC_ERR@3"}, "receive": {true, maybe, "receive=LOC_PROT_ERR@3"}, "register": {true, maybe, "register=ENOMEM@3"},
 }

@@ -43,7 +43,7 @@ const (
 
 	// environment variables
 	endsStage     = "RDDP_TEST_ENDS_STAGE" // has a signal end the stage
-	addressOfTest = "RDDP_TEST_ADDRESS"    // the device's address, if it is not 127.0.0.1
+	addressOfTest = "RDDP_TEST_ADDRESS"    // the device's addresses, if it is not 127.0.0.1
 )
 
 func TestMain(m *testing.M) {
@@ -68,7 +68,7 @@ func TestMain(m *testing.M) {
 		trace, capture := traceFiles()
 		status, err := Run(context.Background(), Config{
 			Trace: trace, Capture: capture,
-			Args: os.Args[1:], Addresses: []netip.Addr{netip.MustParseAddr(cmp.Or(os.Getenv(addressOfTest), "127.0.0.1"))}, IWARP: os.Args[0] == superviseIWARP, Faults: faults,
+			Args: os.Args[1:], Addresses: addressesOfTest(), IWARP: os.Args[0] == superviseIWARP, Faults: faults,
 			Check: isChecked(), CheckStatus: map[string]int{superviseCheck: findingsStatus}[os.Args[0]], Log: logOfTest(),
 		})
 		if err != nil {
@@ -86,6 +86,13 @@ func TestMain(m *testing.M) {
 	}
 	testmode.Hurry()
 	os.Exit(m.Run())
+}
+
+func addressesOfTest() (all []netip.Addr) {
+	for _, a := range strings.Fields(cmp.Or(os.Getenv(addressOfTest), "127.0.0.1")) {
+		all = append(all, netip.MustParseAddr(a))
+	}
+	return all
 }
 
 // isChecked reports whether this process is a supervisor that checks the program.

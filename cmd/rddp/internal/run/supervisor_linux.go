@@ -51,6 +51,7 @@ type supervisor struct {
 	where    *where.Finder   // nil if it is not
 	trace    *trace.Tracer   // nil if there is none
 	capture  *capture        // nil if there is none
+	faults   *fault.Injector // nil if there are none
 
 	entered atomic.Bool // a process may have a working directory in the tree
 
@@ -120,6 +121,7 @@ func Run(ctx context.Context, c Config) (status int, err error) {
 		}
 		s.where.Close()
 	}
+	s.faults.Report()
 	return status, err
 }
 
@@ -145,7 +147,8 @@ func newSupervisor(c Config) (*supervisor, error) {
 	if c.Check {
 		checked = check.NewReporter(c.Log, c.Suppress)
 	}
-	d, err := softrnic.New(softrnic.Config{Addresses: c.Addresses, Log: c.Log, Faults: fault.New(c.Faults, c.Log), NoAtomics: c.IWARP, Check: checked, Trace: tracer, Capture: captured.writer()})
+	faults := fault.New(c.Faults, c.Log)
+	d, err := softrnic.New(softrnic.Config{Addresses: c.Addresses, Log: c.Log, Faults: faults, NoAtomics: c.IWARP, Check: checked, Trace: tracer, Capture: captured.writer()})
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +161,7 @@ func newSupervisor(c Config) (*supervisor, error) {
 		return nil, err
 	}
 	s := &supervisor{
-		log: c.Log, checked: checked, trace: tracer, capture: captured, device: d, tree: t, files: make(map[*openFile]struct{}),
+		log: c.Log, checked: checked, faults: faults, trace: tracer, capture: captured, device: d, tree: t, files: make(map[*openFile]struct{}),
 		cm: cm.New(cm.Config{Device: d, IWARP: c.IWARP, Log: c.Log, Check: checked}), netlink: newNetlink(d, c.IWARP),
 	}
 	if checked != nil {

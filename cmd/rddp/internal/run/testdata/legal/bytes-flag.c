@@ -1,0 +1,29 @@
+// bytes: a Write of a flag is taken for a sign that the Write in front of it is there
+#include "../check/check.h"
+
+enum { N = 4096 };
+
+int main(int argc, char **argv) {
+	open_device(argc, argv);
+	struct end a = make_end(), b = make_end();
+	join(&a, &b);
+	for (int i = 1; i <= 50; i++) {
+		memset(a.buffer, i, N + 8);
+		MUST(!post(&a, &b, IBV_WR_RDMA_WRITE, 0, i, 0, N));
+		if (fault) {
+			MUST(!post(&a, &b, IBV_WR_RDMA_WRITE, 0, i, N, 8));
+			volatile char *flag = b.buffer + N;
+			while (*flag != (char)i)
+				;
+		} else { // immediate data tells of all Writes in front of it
+			MUST(!post_recv(&b, i, 0, 0));
+			MUST(!post(&a, &b, IBV_WR_RDMA_WRITE_WITH_IMM, 0, i, N, 8));
+			wait_wc(&b);
+		}
+		for (int k = 0; k < N; k++)
+			MUST(b.buffer[k] == (char)i);
+		MUST(!post(&a, &b, IBV_WR_RDMA_WRITE, IBV_SEND_SIGNALED, i, 2 * N, 8));
+		wait_wc(&a);
+	}
+	return done(&a, &b);
+}
