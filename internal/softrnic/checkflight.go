@@ -16,12 +16,13 @@ import (
 // A checkedFlight is what package check knows of the memory of a flight: the payload, or what is
 // there before the answer to a Read or an atomic comes.
 type checkedFlight struct {
-	k     *check.Reporter
-	of    string // the queue pair
-	pd    *protectionDomain
-	list  []byte
-	sum   uint32
-	known bool // sum is valid
+	k      *check.Reporter
+	of     string // the queue pair
+	pd     *protectionDomain
+	posted check.Site // where
+	list   []byte
+	sum    uint32
+	known  bool // sum is valid
 }
 
 // sumLimit bounds the bytes of a work request that are looked at.
@@ -32,13 +33,13 @@ var (
 	sumBuffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
 )
 
-// sumOf returns a checksum of the memory of a list, at most of its first sumLimit bytes. ok is
+// sumNow returns a checksum of the memory of the list, at most of its first sumLimit bytes. ok is
 // false if the program does not have that memory.
-func sumOf(pd *protectionDomain, list []byte) (sum uint32, ok bool) {
+func (x *checkedFlight) sumNow() (sum uint32, ok bool) {
 	b := sumBuffers.Get().(*[]byte)
 	defer sumBuffers.Put(b)
-	c := cursor{pd: pd, list: list}
-	for left := min(total(list), sumLimit); left > 0; {
+	c := cursor{pd: x.pd, list: x.list, posted: x.posted}
+	for left := min(total(x.list), sumLimit); left > 0; {
 		part := (*b)[:min(left, uint64(len(*b)))]
 		if c.gather(part) != nil {
 			return 0, false
@@ -69,18 +70,18 @@ func (q *queuePair) checkMemory(f *flight, w *uverbs.SendWR) {
 	if w.Flags&uverbs.Inline != 0 || isLocal(w.Op) || f.status != uverbs.Success || total(w.SGEs) == 0 {
 		return
 	}
-	x := &checkedFlight{k: q.ctx.dev.check, of: q.String(), pd: q.pd, list: slices.Clone(w.SGEs)}
-	if f.checked = x; !isRead(w.Op) {
-		x.sum, x.known = sumOf(x.pd, x.list)
+	x := f.checked
+	if x.list = slices.Clone(w.SGEs); !isRead(w.Op) {
+		x.sum, x.known = x.sumNow()
 		return
 	}
 	var others bool
-	q.checked.do(x.k, func(p *check.Pair) (all []check.Finding) {
+	q.checked.doAt(inCall, x.posted, x.k, func(p *check.Pair) (all []check.Finding) {
 		all, others = p.Reads(f, spansOf(x.list, uint64(f.n)))
 		return all
 	})
 	if !others {
-		x.sum, x.known = sumOf(x.pd, x.list)
+		x.sum, x.known = x.sumNow()
 	}
 }
 
@@ -92,8 +93,8 @@ func (q *queuePair) checkSent(f *flight) {
 	case isRead(f.op):
 		q.checked.do(x.k, func(p *check.Pair) []check.Finding { p.HasRead(f); return nil })
 	case x.known:
-		if sum, ok := sumOf(x.pd, x.list); ok && sum != x.sum {
-			x.k.Add(check.Changes(x.of, fmt.Sprintf("%#x (%v, %d bytes)", f.id, f.op, f.n), f.signaled))
+		if sum, ok := x.sumNow(); ok && sum != x.sum {
+			x.k.AddAt(posted, x.posted, check.Changes(x.of, fmt.Sprintf("%#x (%v, %d bytes)", f.id, f.op, f.n), f.signaled))
 		}
 	}
 }
@@ -106,8 +107,8 @@ func (f *flight) checkSink() {
 		return
 	}
 	x.known = false
-	if sum, ok := sumOf(x.pd, x.list); ok && sum != x.sum {
-		x.k.Add(check.WritesSink(x.of, fmt.Sprintf("%#x (%v, %d bytes)", f.id, f.op, f.n)))
+	if sum, ok := x.sumNow(); ok && sum != x.sum {
+		x.k.AddAt(posted, x.posted, check.WritesSink(x.of, fmt.Sprintf("%#x (%v, %d bytes)", f.id, f.op, f.n)))
 	}
 }
 

@@ -17,8 +17,12 @@ import (
 
 // A checkedPair is what package check knows of a queue pair.
 type checkedPair struct {
-	mu      locks.Mutex[locks.Leaf]
-	pair    check.Pair // +checklocks:mu
+	mu    locks.Mutex[locks.Leaf]
+	pair  check.Pair  // +checklocks:mu
+	posts check.Posts // +checklocks:mu
+	// where the program has brought it to RTR, and to RTS
+	toRTR   check.Site // +checklocks:mu
+	toRTS   check.Site // +checklocks:mu
 	managed bool       // +checklocks:mu
 	inRTS   bool       // +checklocks:mu
 }
@@ -26,7 +30,7 @@ type checkedPair struct {
 // checkPair begins to check q. The program has asked for these sizes.
 func (q *queuePair) checkPair(asked *uverbs.Caps) {
 	if q.ctx.dev.check != nil {
-		q.checked = &checkedPair{pair: check.Pair{Name: q.String(), MaxSend: int(max(asked.MaxSendWR, 1))}}
+		q.checked = &checkedPair{pair: check.Pair{Name: q.String(), MaxSend: int(max(asked.MaxSendWR, 1))}, posts: check.Posts{Slots: q.sq.Cap() + 1}}
 		q.recvCQ.checkReceives(q.recv, q.srq == nil)
 		q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.Asks(max(asked.MaxSendSGE, asked.MaxRecvSGE)) })
 	}
@@ -34,10 +38,78 @@ func (q *queuePair) checkPair(asked *uverbs.Caps) {
 
 // do calls f with what is known of the queue pair, and reports what f finds.
 func (c *checkedPair) do(k *check.Reporter, f func(p *check.Pair) []check.Finding) {
+	c.doAt("", nil, k, f)
+}
+
+// doAt is do for what f finds at a place: see AddAt.
+func (c *checkedPair) doAt(what string, s check.Site, k *check.Reporter, f func(p *check.Pair) []check.Finding) {
 	c.mu.Lock()
 	all := f(&c.pair)
 	c.mu.Unlock()
-	k.Add(all...)
+	k.AddAt(what, s, all...)
+}
+
+// What the log calls the place of a mistake: that of a call, or of a post if the mistake comes
+// later.
+const (
+	inCall = "at"
+	posted = "posted"
+)
+
+// checkRings is the event that a thread of the program rings the doorbell for q at a place.
+func (q *queuePair) checkRings(thread int, s check.Site) {
+	if q.checked == nil {
+		return
+	}
+	q.checked.mu.Lock()
+	defer q.checked.mu.Unlock()
+	from, to := q.sq.Span()
+	q.checked.posts.Rings(from, to, thread, s)
+}
+
+// checkTakes is the event that the device has taken the work request in a slot of the ring. It
+// returns the place of its post.
+func (q *queuePair) checkTakes(slot uint32) check.Site {
+	q.checked.mu.Lock()
+	defer q.checked.mu.Unlock()
+	return q.checked.posts.Takes(slot)
+}
+
+// firstPost returns the place at which the oldest work request in the queue was posted, or nil.
+func (q *queuePair) firstPost() check.Site {
+	if q.checked == nil {
+		return nil
+	}
+	q.checked.mu.Lock()
+	defer q.checked.mu.Unlock()
+	from, _ := q.sq.Span()
+	return q.checked.posts.At(from)
+}
+
+// checkModify is the event that a command is about to change q.
+func (q *queuePair) checkModify(a *uverbs.Change, by Caller) {
+	if q.checked == nil || a.Mask&uverbs.MaskState == 0 || a.To.State != uverbs.RTR && a.To.State != uverbs.RTS {
+		return
+	}
+	s := by.Site()
+	q.checked.mu.Lock()
+	defer q.checked.mu.Unlock()
+	if a.To.State == uverbs.RTR {
+		q.checked.toRTR = s
+	} else {
+		q.checked.toRTS = s
+	}
+}
+
+// rtr returns where the program has brought the queue pair to RTR, which sets path_mtu, rq_psn and
+// what the peer's requests need. c may be nil.
+func (c *checkedPair) rtr() check.Site {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.toRTR
 }
 
 // checkModifies is the event that the program changes the state of q. managed says that a
@@ -75,7 +147,15 @@ func (q *queuePair) checkEnds(to uverbs.State) {
 	d.ends.mu.Lock()
 	all := d.ends.ends.Sets(check.End{Name: q.String(), QPN: q.num, Peer: a.DestQPN, RQPSN: a.RQPSN, SQPSN: a.SQPSN, MTU: a.MTU, InRTS: to == uverbs.RTS})
 	d.ends.mu.Unlock()
-	d.check.Add(all...)
+	for _, f := range all {
+		of := q
+		if f.Object != q.String() {
+			of = d.find(a.DestQPN)
+		}
+		if of != nil {
+			d.check.AddAt(inCall, of.checked.rtr(), f)
+		}
+	}
 }
 
 // checkKeyOf is the event that a datagram comes with a Q_Key that q does not have.
@@ -93,28 +173,36 @@ func (q *queuePair) checkLooksLocked() {
 		return
 	}
 	q.checked.mu.Lock()
-	own := q.checked.inRTS && !q.checked.managed && !q.life.managed
+	own, rtr, rts := q.checked.inRTS && !q.checked.managed && !q.life.managed, q.checked.toRTR, q.checked.toRTS
 	q.checked.mu.Unlock()
 	if own {
 		x := &q.life.attrs
-		q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding {
-			return p.Looks(&check.Attributes{
-				Timeout: x.Timeout, Retry: x.Retry, RNRRetry: x.RNRRetry, MinRNRTimer: x.MinRNRTimer, MaxRead: x.MaxRead, MaxDestRead: x.MaxDestRead,
-			})
+		q.checked.mu.Lock()
+		all := q.checked.pair.Looks(&check.Attributes{
+			Timeout: x.Timeout, Retry: x.Retry, RNRRetry: x.RNRRetry, MinRNRTimer: x.MinRNRTimer, MaxRead: x.MaxRead, MaxDestRead: x.MaxDestRead,
 		})
+		q.checked.mu.Unlock()
+		for _, f := range all {
+			at := rts
+			if f.Kind == check.Wait && x.Timeout > 0 || f.Kind == check.Depth && x.MaxRead <= check.MostReads {
+				at = rtr
+			}
+			q.ctx.dev.check.AddAt(inCall, at, f)
+		}
 	}
 }
 
 // checkPosted is the event that a work request comes from the queue.
-func (q *queuePair) checkPosted(f *flight, w *uverbs.SendWR) {
+func (q *queuePair) checkPosted(f *flight, w *uverbs.SendWR, slot uint32) {
 	if q.checked == nil {
 		return
 	}
+	f.checked = &checkedFlight{k: q.ctx.dev.check, of: q.String(), pd: q.pd, posted: q.checkTakes(slot)}
 	q.checkMemory(f, w)
 	_, polled := q.sendCQ.progress()
-	q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.Posts(f.signaled, int(q.sq.Len()), polled) })
+	q.checked.doAt(inCall, f.checked.posted, q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.Posts(f.signaled, int(q.sq.Len()), polled) })
 	if f.signaled {
-		q.sendCQ.checkMayCome()
+		q.sendCQ.checkMayCome(f.checked.posted)
 	}
 }
 
@@ -129,9 +217,9 @@ func (q *queuePair) checkDone(f *flight) {
 }
 
 // checkEarly is the event that work requests wait in a state before RTS.
-func (q *queuePair) checkEarly(s uverbs.State) {
+func (q *queuePair) checkEarly(s uverbs.State, at check.Site) {
 	if q.checked != nil {
-		q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return []check.Finding{p.PostsIn(s.String())} })
+		q.checked.doAt(inCall, at, q.ctx.dev.check, func(p *check.Pair) []check.Finding { return []check.Finding{p.PostsIn(s.String())} })
 	}
 }
 
@@ -141,13 +229,13 @@ func (q *queuePair) checkFlush() {
 		return
 	}
 	polled := q.sendCQ.hasPolledError(q.num) || q.recvCQ.hasPolledError(q.num)
-	q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.Flushes(int(q.sq.Len()), polled) })
+	q.checked.doAt(inCall, q.firstPost(), q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.Flushes(int(q.sq.Len()), polled) })
 }
 
 // checkBegun is the event that a work request has failed before it has begun.
 func (q *queuePair) checkBegun(f *flight) {
 	if q.checked != nil && isRead(f.op) && (f.status == uverbs.LocalQPErr || f.status == uverbs.RemoteInvalidErr) {
-		q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return []check.Finding{p.ReadsWithout(f.why)} })
+		q.checked.doAt(posted, f.checked.posted, q.ctx.dev.check, func(p *check.Pair) []check.Finding { return []check.Finding{p.ReadsWithout(f.why)} })
 	}
 }
 
@@ -190,6 +278,7 @@ func (q *queuePair) checkReset(ends bool) {
 		return all
 	})
 	q.checked.mu.Lock()
+	q.checked.posts.Resets()
 	q.checked.managed, q.checked.inRTS = false, false
 	q.checked.mu.Unlock()
 	q.ctx.dev.ends.mu.Lock()
@@ -208,6 +297,7 @@ type checkedCQ struct {
 	check.CQ
 	receives []*receiveQueue // whose completions come here, unless they are shared
 	signaled int             // work requests that will have a completion
+	armedAt  check.Site      // where the program has asked for an event
 }
 
 // room returns the size of a queue that the program is told. A program that is checked is told what
@@ -246,7 +336,7 @@ func (q *completionQueue) progress() (next, polled int) {
 }
 
 // checkMayCome is the event that a signaled work request is posted.
-func (q *completionQueue) checkMayCome() {
+func (q *completionQueue) checkMayCome(s check.Site) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	const few = 16
@@ -257,7 +347,7 @@ func (q *completionQueue) checkMayCome() {
 	for _, r := range q.checked.receives {
 		n += r.waiting()
 	}
-	q.ctx.dev.check.Add(q.checked.MayCome(q.checked.signaled, n, int(q.ring.Len()))...)
+	q.ctx.dev.check.AddAt(inCall, s, q.checked.MayCome(q.checked.signaled, n, int(q.ring.Len()))...)
 }
 
 // checkPutLocked is the event that a completion has come. lost says that the ring had no room.
@@ -274,7 +364,13 @@ func (q *completionQueue) checkPutLocked(w *uverbs.WC, lost bool) {
 	if lost {
 		n = max(n, q.checked.Entries) + 1
 	}
-	q.ctx.dev.check.Add(q.checked.Puts(w.QPN, w.Status != uverbs.Success, n, time.Now())...)
+	for _, f := range q.checked.Puts(w.QPN, w.Status != uverbs.Success, n, time.Now()) {
+		if f.Kind == check.Armed {
+			q.ctx.dev.check.AddAt("armed", q.checked.armedAt, f)
+		} else {
+			q.ctx.dev.check.Add(f)
+		}
+	}
 }
 
 // rubbishLocked returns a completion as the program gets it. A program that is checked, or whose
@@ -306,8 +402,9 @@ func (q *completionQueue) noteHeldLocked() {
 // checkArmLocked is the event that the program asks for an event.
 //
 // +checklocks:q.mu
-func (q *completionQueue) checkArmLocked(n notice) {
+func (q *completionQueue) checkArmLocked(n notice, s check.Site) {
 	if q.checked != nil && q.ring != nil && n == anyNext {
+		q.checked.armedAt = s
 		q.checked.Arms(int(q.ring.Len()), time.Now())
 	}
 }
@@ -326,7 +423,7 @@ func (q *completionQueue) checkFiresLocked() {
 // +checklocks:q.mu
 func (q *completionQueue) checkEndLocked() {
 	if q.checked != nil && q.ring != nil {
-		q.ctx.dev.check.Add(q.checked.Ends(int(q.ring.Len()), time.Now())...)
+		q.ctx.dev.check.AddAt("armed", q.checked.armedAt, q.checked.Ends(int(q.ring.Len()), time.Now())...)
 	}
 }
 
@@ -385,9 +482,10 @@ func (c *commands) checkAcks(object, by string, x counterIn, addr uint64, handle
 	if n, ok := x.read(p, addr, handle); err != nil || !ok || int32(got-n) <= 0 {
 		return
 	}
+	at := c.caller.Site()
 	time.AfterFunc(ackPatience, func() {
 		if n, ok := x.read(p, addr, handle); ok && int32(got-n) > 0 {
-			c.dev.check.Add(check.Unacknowledged(object, by, int(got-n)))
+			c.dev.check.AddAt(inCall, at, check.Unacknowledged(object, by, int(got-n)))
 		}
 	})
 }

@@ -95,12 +95,12 @@ func (c *Context) checkLeftLocked(k *check.Reporter) {
 }
 
 // Unmaps is the event that a process gives up the n bytes of memory at addr. isOf reports whether
-// memory is that of the process.
-func (c *Context) Unmaps(isOf func(Process) bool, addr, n uint64) {
+// memory is that of the process, and at where in the program that is.
+func (c *Context) Unmaps(isOf func(Process) bool, addr, n uint64, at func() check.Site) {
 	for _, o := range c.shown.list() {
 		if m, ok := o.(*memoryRegion); ok && addr < m.Start+m.Len && m.Start < addr+n && !m.isOnDemand() && isOf(m.process) {
 			m.unmapped.add(check.Span{Addr: addr, Len: n})
-			c.dev.check.Add(check.Unmaps(m.String(), addr, n))
+			c.dev.check.AddAt(inCall, at(), check.Unmaps(m.String(), addr, n))
 		}
 	}
 }
@@ -131,7 +131,7 @@ func (s *spans) has(x check.Span) bool {
 
 // checkKey is the event that a work request of the program, or of a peer if remote is set, names a
 // memory region by a key that may be wrong.
-func (pd *protectionDomain) checkKey(key uint32, remote bool) {
+func (pd *protectionDomain) checkKey(key uint32, remote bool, s check.Site) {
 	if pd.check == nil {
 		return
 	}
@@ -141,9 +141,9 @@ func (pd *protectionDomain) checkKey(key uint32, remote bool) {
 	switch {
 	case m != nil, remote && pd.findWindow(key) != nil:
 	case mixed != nil:
-		pd.check.Add(check.BadKey(key, remote, mixed.mixedUp(remote)))
+		pd.check.AddAbout(mixed.String(), posted, s, check.BadKey(key, remote, mixed.mixedUp(remote)))
 	default:
-		pd.check.Add(check.BadKey(key, remote, pd.keys.fate(key, pd)))
+		pd.check.AddAt(posted, s, check.BadKey(key, remote, pd.keys.fate(key, pd)))
 	}
 }
 

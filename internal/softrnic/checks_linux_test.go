@@ -83,17 +83,19 @@ func TestCheckLeft(t *testing.T) {
 	log.wants("QP ", "CQ ", "SRQ ", "AH ", "MR ", "PD ", "completion channel 1")
 }
 
+func nowhere() check.Site { return nil }
+
 // TestCheckUnmaps: memory that is given up while it is registered is found, and other memory is
 // not.
 func TestCheckUnmaps(t *testing.T) {
 	p, log := newChecked(t)
 	own := func(Process) bool { return true }
 	end := p.mr.Addr + memoryLen
-	p.ctx.Unmaps(own, end, 4096)
-	p.ctx.Unmaps(own, p.mr.Addr-4096, 4096)
-	p.ctx.Unmaps(func(Process) bool { return false }, p.mr.Addr, 4096)
+	p.ctx.Unmaps(own, end, 4096, nowhere)
+	p.ctx.Unmaps(own, p.mr.Addr-4096, 4096, nowhere)
+	p.ctx.Unmaps(func(Process) bool { return false }, p.mr.Addr, 4096, nowhere)
 	log.wants()
-	p.ctx.Unmaps(own, end-4096, 8192)
+	p.ctx.Unmaps(own, end-4096, 8192, nowhere)
 	log.wants("or dropped their pages, and has not deregistered them")
 	q := p.qp(nil)
 	if err := q.Join(p.gid, q.Num); err != nil {

@@ -193,11 +193,15 @@ func (c *Context) HasFewPairs() bool {
 	return len(c.pairs) <= few
 }
 
-// DoorbellNow is Doorbell that returns once the device has looked.
-func (c *Context) DoorbellNow() {
+// DoorbellNow is DoorbellOf that returns once the device has looked. A thread of the program has
+// written the command at a place, which may be nil.
+func (c *Context) DoorbellNow(command []byte, thread int, s check.Site) {
 	defer c.recovers()
 	c.pairsMu.RLock()
 	defer c.pairsMu.RUnlock()
+	if h, err := uverbs.ParsePostSend(command); err == nil && c.pairs[h] != nil {
+		c.pairs[h].checkRings(thread, s)
+	}
 	for _, q := range c.pairs {
 		if q.sq.Len() > 0 {
 			q.traceRang()

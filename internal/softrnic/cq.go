@@ -7,6 +7,7 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/ring"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/softrnic/check"
 )
 
 // A notice is the kind of completion that a CQ's channel waits for.
@@ -98,12 +99,12 @@ func (q *completionQueue) close() {
 }
 
 // arm asks for one event.
-func (q *completionQueue) arm(n notice) {
+func (q *completionQueue) arm(n notice, s check.Site) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.channel != nil {
 		q.armed = max(q.armed, n) // a program that has asked for any completion keeps that request
-		q.checkArmLocked(n)
+		q.checkArmLocked(n, s)
 	}
 }
 
@@ -194,10 +195,14 @@ func (c *commands) ReqNotifyCQ(handle uint32, solicitedOnly bool) error {
 	if q == nil {
 		return none("CQ", handle)
 	}
+	s := check.Site(nil)
+	if q.ctx.dev.check != nil {
+		s = c.caller.Site()
+	}
 	if solicitedOnly {
-		q.arm(solicited)
+		q.arm(solicited, s)
 	} else {
-		q.arm(anyNext)
+		q.arm(anyNext, s)
 	}
 	return nil
 }

@@ -123,7 +123,7 @@ func TestLateEvents(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				q, ch := lateQueue(t, fmt.Sprintf("legal=events,seed=%d", seed))
 				t.Cleanup(q.close)
-				q.arm(anyNext)
+				q.arm(anyNext, nil)
 				q.complete(&uverbs.WC{Op: uverbs.WCRecv}, false)
 				if len(q.polled()) != 1 {
 					t.Fatal("the completion is not there")

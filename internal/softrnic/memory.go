@@ -221,9 +221,6 @@ func (pd *protectionDomain) find(s uverbs.SGE, write bool) (*memoryRegion, uint6
 	m := pd.regions[s.LKey]
 	pd.mu.RUnlock()
 	if m == nil || s.Addr < m.VA || s.Addr-m.VA > m.Len || uint64(s.Len) > m.Len-(s.Addr-m.VA) || write && m.Access&uverbs.LocalWrite == 0 {
-		if m == nil {
-			pd.checkKey(s.LKey, false)
-		}
 		var right uverbs.Access
 		if write {
 			right = uverbs.LocalWrite
@@ -250,9 +247,10 @@ func (m *memoryRegion) copy(b []byte, addr uint64, do func(p Process, b []byte, 
 
 // A cursor is a position in a scatter/gather list.
 type cursor struct {
-	pd   *protectionDomain
-	list []byte // the rest of the list, which begins with an entry that may be done in part
-	skip uint32 // how much of the first entry is done
+	pd     *protectionDomain
+	list   []byte     // the rest of the list, which begins with an entry that may be done in part
+	skip   uint32     // how much of the first entry is done
+	posted check.Site // where the program has posted the list, or nil
 }
 
 // gather fills b with the next len(b) bytes of the list.
@@ -281,6 +279,7 @@ func (c *cursor) walk(b []byte, write bool, do func(p Process, b []byte, addr ui
 		n := min(uint32(len(b)), s.Len-c.skip)
 		m, addr, err := c.pd.find(uverbs.SGE{Addr: s.Addr + uint64(c.skip), Len: n, LKey: s.LKey}, write)
 		if err != nil {
+			c.pd.checkKey(s.LKey, false, c.posted)
 			return err
 		}
 		if err := m.copy(b[:n], addr, do); err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/softrnic/check"
 	"github.com/rddp/rddp/internal/states"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -34,6 +35,14 @@ type flight struct {
 	// nil unless the program is checked
 	checked *checkedFlight
 	seq     uint64 // its number for the trace
+}
+
+// postedAt returns where the program has posted the work request, or nil.
+func (f *flight) postedAt() check.Site {
+	if f.checked == nil {
+		return nil
+	}
+	return f.checked.posted
 }
 
 const (

@@ -12,6 +12,7 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/ring"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/softrnic/check"
 	"github.com/rddp/rddp/internal/softrnic/fault"
 )
 
@@ -153,12 +154,12 @@ func (c *commands) CreateQP(a uverbs.QP) (made uverbs.CreatedQP, err error) {
 		c.giveBackLocked(q.rqAt)
 		return made, syscall.ENOMEM
 	}
+	c.makes(q, created)
 	q.checkPair(&a.Caps)
 	if c.dev.trace != nil {
 		q.traced = new(tracedPair)
 	}
 	c.enlistLocked(q)
-	c.makes(q, created)
 	return uverbs.CreatedQP{Handle: q.handle, Num: q.num, Caps: q.caps, SQ: q.sqAt, RQ: q.rqAt}, nil
 }
 
@@ -225,6 +226,7 @@ func (c *commands) ModifyQP(a uverbs.Change) error {
 	if q == nil {
 		return none("QP", a.Handle)
 	}
+	q.checkModify(&a, c.caller)
 	return q.modify(&a)
 }
 
@@ -261,14 +263,14 @@ func (q *queuePair) modify(a *uverbs.Change) error {
 		q.mu.Unlock()
 		return nil
 	}
-	early := q.isEarly(from) // the doorbell may not have looked yet
+	early, at := q.isEarly(from), q.firstPost() // the doorbell may not have looked yet
 	q.life.setState(to)
 	q.beginFaultsLocked()
 	managed, life := q.ctx.dev.expects(far{q.life.attrs.Address.DGID, q.life.attrs.DestQPN}), q.life.number
 	q.mu.Unlock()
 	q.checkModifies(to, managed)
 	if early {
-		q.warnEarly(from)
+		q.warnEarly(from, at)
 	}
 	switch {
 	case from == uverbs.Init && to == uverbs.RTR && q.kind.Connected() && managed:
@@ -486,9 +488,9 @@ func (q *queuePair) look() {
 // refuses the doorbell.
 func (q *queuePair) isEarly(s uverbs.State) bool { return s < uverbs.RTS && q.sq.Len() > 0 }
 
-func (q *queuePair) warnEarly(s uverbs.State) {
+func (q *queuePair) warnEarly(s uverbs.State, at check.Site) {
 	q.early.Do(func() {
-		q.checkEarly(s)
+		q.checkEarly(s, at)
 		q.ctx.dev.log.Warn("work requests too early", "qpn", q.num, "state", s.String(), "why", errEarly)
 	})
 }
@@ -510,7 +512,7 @@ func (q *queuePair) drainLocked() {
 	switch turn {
 	case turnEarly:
 		if q.isEarly(state) {
-			q.warnEarly(state)
+			q.warnEarly(state, q.firstPost())
 		}
 	case turnFlush:
 		q.checkFlush()

@@ -135,16 +135,17 @@ func (s *sender) take(q *queuePair) bool {
 	if s.entry == nil {
 		s.entry = make([]byte, q.sq.EntryLen())
 	}
+	slot, _ := q.sq.Span()
 	if !q.sq.Take(s.entry) {
 		return false
 	}
 	w, err := uverbs.ParseSendWR(s.entry)
 	s.takes(w, err, q.kind, q.signalAll)
-	q.checkPosted(s.flight, &s.wr)
+	q.checkPosted(s.flight, &s.wr, slot)
 	q.traceTaken(s.flight, &s.wr)
-	s.at = cursor{pd: q.pd, list: w.SGEs}
+	s.at = cursor{pd: q.pd, list: w.SGEs, posted: s.flight.postedAt()}
 	if s.flight.isRead { // the memory of the entry is used for another work request before the answer comes
-		s.flight.sink = cursor{pd: q.pd, list: bytes.Clone(w.SGEs)}
+		s.flight.sink = cursor{pd: q.pd, list: bytes.Clone(w.SGEs), posted: s.flight.postedAt()}
 	}
 	return true
 }

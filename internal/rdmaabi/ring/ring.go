@@ -82,6 +82,13 @@ func (r *Ring) consumer() uint32 { return atomic.LoadUint32(r.word(consumerAt)) 
 // Len returns the number of entries in the ring.
 func (r *Ring) Len() uint32 { return (r.producer() - r.consumer()) & r.mask }
 
+// Span returns the slots that have entries: from is that of the oldest, and to is the one behind
+// the newest. They are numbers below Cap plus 1, and to may be the lower one.
+func (r *Ring) Span() (from, to uint32) {
+	from = r.consumer()
+	return from, r.producer()
+}
+
 // Take copies the oldest entry to dst, which has EntryLen bytes, and frees its place. It returns
 // false if the ring is empty.
 func (r *Ring) Take(dst []byte) bool {

@@ -70,6 +70,29 @@ func TestRing(t *testing.T) {
 	}
 }
 
+// TestSpan: the slots with entries, also where they begin anew.
+func TestSpan(t *testing.T) {
+	r := make1(t, 3, 64)
+	b := make([]byte, r.EntryLen())
+	slots := r.Cap() + 1
+	for n := uint32(0); n < 14; n += 2 {
+		want := n % slots
+		if from, to := r.Span(); from != want || to != want {
+			t.Errorf("an empty ring: %d to %d, want %d", from, to, want)
+		}
+		r.Put(func([]byte) {})
+		r.Put(func([]byte) {})
+		if from, to := r.Span(); from != want || to != (n+2)%slots {
+			t.Errorf("two entries: %d to %d, want %d to %d", from, to, want, (n+2)%slots)
+		}
+		r.Take(b)
+		if from, _ := r.Span(); from != (n+1)%slots {
+			t.Errorf("the oldest is taken: from %d", from)
+		}
+		r.Take(b)
+	}
+}
+
 // The ring's dimensions and its indices are at the same offsets as in rxe.
 func TestLayout(t *testing.T) {
 	r := make1(t, 3, 64)

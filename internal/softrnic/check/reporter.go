@@ -62,9 +62,16 @@ func (r *Reporter) Add(all ...Finding) { r.AddAt("", nil, all...) }
 // The Site may be nil.
 func (r *Reporter) AddAt(what string, s Site, all ...Finding) {
 	for _, f := range all {
+		r.AddAbout(f.Object, what, s, f)
+	}
+}
+
+// AddAbout is AddAt for a finding whose object was made where another one was.
+func (r *Reporter) AddAbout(object, what string, s Site, all ...Finding) {
+	for _, f := range all {
 		r.mu.Lock()
 		fresh := r.report.Add(f)
-		x := reported{f, [2]place{{what, s}, r.sites.all[f.Object]}}
+		x := reported{f, [2]place{{what, s}, r.sites.all[object]}}
 		waits := fresh && (s != nil || x.places[1].site != nil || r.written != nil)
 		if waits {
 			if r.queue = append(r.queue, x); r.written == nil {

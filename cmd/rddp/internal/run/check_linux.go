@@ -7,6 +7,7 @@ import (
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
 	"github.com/rddp/rddp/internal/process"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/internal/softrnic"
 	"github.com/rddp/rddp/internal/softrnic/check"
 )
@@ -42,7 +43,7 @@ func (s *supervisor) noteCall(c *seccomp.Call) {
 		case c.Kind == seccomp.Exit && f.opener.PID == pid:
 			f.ctx.Exits()
 		case c.Kind != seccomp.Exit && n > 0:
-			f.ctx.Unmaps(isOf, addr, n)
+			f.ctx.Unmaps(isOf, addr, n, func() check.Site { return s.site(c) })
 		}
 	}
 }
@@ -72,7 +73,12 @@ func (s *supervisor) ringNow(c *seccomp.Call) bool {
 	if f == nil {
 		return false
 	}
-	f.ctx.DoorbellNow()
+	var b [uverbs.PostSendLen]byte
+	command := b[:min(c.Args[2], uint64(len(b)))]
+	if threadMemoryOf(s.program, c).Read(command, c.Args[1]) != nil {
+		command = nil
+	}
+	f.ctx.DoorbellNow(command, c.Thread, s.site(c))
 	s.program.Answer(c, int64(c.Args[2]), 0)
 	return true
 }

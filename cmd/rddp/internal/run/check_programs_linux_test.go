@@ -75,14 +75,20 @@ func TestCheckedPrograms(t *testing.T) {
 //	// created: ibv_alloc_pd(
 //
 // says that the log names one by that word, and what the line of the source there contains.
+// "caller" stands for the caller of the function in which the mistake is.
 func checkPlaces(t *testing.T, program, kind string, log []string) {
 	t.Helper()
 	i := slices.IndexFunc(log, func(line string) bool { return strings.Contains(line, "="+kind+" ") })
 	if i < 0 || runtime.GOARCH != "amd64" {
 		return
 	}
-	for _, m := range regexp.MustCompile(`(?m)^// (at|posted|created|registered): (.*)$`).FindAllStringSubmatch(program, -1) {
-		place := regexp.MustCompile(` ` + m[1] + `="?[^"]*? at ([^ "]+):(\d+)"`).FindStringSubmatch(log[i])
+	_, after, _ := strings.Cut(program, "\n")
+	for _, m := range regexp.MustCompile(`(?m)^// (at|armed|posted|created|registered|caller): (.*)$`).FindAllStringSubmatch(after, -1) {
+		pattern := ` ` + m[1] + `="[^"]*? at ([^ ",]+):(\d+)`
+		if m[1] == "caller" { // of the function that has made the mistake
+			pattern = `(?:at|posted)="[^"]*, called by \w+ at ([^ ",]+):(\d+)`
+		}
+		place := regexp.MustCompile(pattern).FindStringSubmatch(log[i])
 		if place == nil {
 			t.Errorf("no place %q: %s", m[1], log[i])
 			continue

@@ -74,7 +74,7 @@ func siteOf(t *testing.T, program string, args ...string) *Site {
 // TestSites: the site of a program is the line that its comment marks, however it was compiled.
 // What is not known is left out.
 func TestSites(t *testing.T) {
-	const place, symbol, address = `^innermost at /.*/testdata/deep\.c:(\d+)$`, `^innermost at program\+0x[0-9a-f]+$`, `^program\+0x[0-9a-f]+$`
+	const place, symbol, address = `^innermost at /.*/testdata/deep\.c:(\d+), called by middle at /.*/testdata/deep\.c:(\d+)$`, `^innermost at program\+0x[0-9a-f]+, called by middle at program\+0x[0-9a-f]+$`, `^program\+0x[0-9a-f]+, called by program\+0x[0-9a-f]+$`
 	source, err := os.ReadFile("testdata/deep.c")
 	if err != nil {
 		t.Fatal(err)
@@ -110,11 +110,10 @@ func TestSites(t *testing.T) {
 			if match == nil {
 				t.Fatalf("the site is %q, want %s", got, tt.want)
 			}
-			if len(match) < 2 {
-				return
-			}
-			if n, _ := strconv.Atoi(match[1]); !strings.Contains(lines[n-1], "// here") {
-				t.Errorf("the line is %d: %s", n, lines[n-1])
+			for i, number := range match[1:] {
+				if n, _ := strconv.Atoi(number); !strings.Contains(lines[n-1], []string{"// here", "// caller"}[i]) {
+					t.Errorf("the line is %d: %s", n, lines[n-1])
+				}
 			}
 		})
 	}

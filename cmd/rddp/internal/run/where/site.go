@@ -19,12 +19,13 @@ type line struct {
 	Line     int    `json:"line,omitempty"`
 }
 
-// String returns the function and the line of the first frame that is not one of rdma-core. Without
-// them it returns what is known: the function, or the file and the address in it. If nothing is
-// certain, it returns the empty string. It may take some milliseconds the first time, and a second
-// for a file that is too large.
+// String returns the function and the line of the first frame that is not one of rdma-core, and
+// behind it those of its caller. Without them it returns what is known: the function, or the file
+// and the address in it. If nothing is certain, it returns the empty string. It may take some
+// milliseconds the first time, and a second for a file that is too large.
 func (s *Site) String() string {
-	own, before := "", ""
+	var own []string // the first frames behind those of rdma-core
+	before, isMain := "", false
 	for _, f := range s.frames {
 		all := s.lookup(f)
 		if len(all) == 0 {
@@ -33,19 +34,23 @@ func (s *Site) String() string {
 		for _, l := range all {
 			switch {
 			case l.isInner():
-				own = ""
-			case !s.static:
-				return l.in(f)
-			case own == "" && isEntrance(before):
-				own = l.in(f)
+				own, isMain = nil, false
+			case isMain:
+			case len(own) > 0 || !s.static || isEntrance(before):
+				own = append(own, l.in(f))
+				isMain = l.Function == "main"
 			}
 			before = l.Function
 		}
 	}
 	// In a static program, functions of rdma-core call others whose names say nothing, so only what
 	// calls an entrance counts. Without symbols nobody knows which frames are the program's.
-	return own
+	return strings.Join(own[:min(len(own), shownFrames)], ", called by ")
 }
+
+// shownFrames is how many frames String returns: many programs have a function of their own around
+// each one of verbs.
+const shownFrames = 2
 
 // isInner reports whether l is in a function of rdma-core: one of a static program, or one that its
 // headers have, and the program's file therefore too.

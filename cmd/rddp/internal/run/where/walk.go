@@ -24,7 +24,7 @@ func (s *space) walk(m Memory, sp, pc uint64, f files) (own []point) {
 	fp, knowsFP := uint64(0), false
 	for depth := 0; depth < maxDepth; depth++ {
 		x := s.find(m, pc, depth > 0, f)
-		if x.object == nil || depth > 0 && !x.isReturn {
+		if x.object == nil || depth > 0 && !x.isReturn || x.object.inner && len(own) > 0 {
 			return own
 		}
 		addr := pc - x.object.bias - 1 // in the instruction that calls

@@ -1,4 +1,5 @@
 // armed: the event is asked for when the completion is there already, and the program waits for ever
+// armed: ibv_req_notify_cq(
 #include "check.h"
 
 int main(int argc, char **argv) {

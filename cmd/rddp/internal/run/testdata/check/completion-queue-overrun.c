@@ -1,4 +1,5 @@
 // completion-queue: messages come and nobody polls
+// created: ibv_create_cq(
 #include "check.h"
 
 int main(int argc, char **argv) {

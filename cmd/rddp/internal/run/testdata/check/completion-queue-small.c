@@ -1,4 +1,6 @@
 // completion-queue: it has room for fewer completions than there are receives and work requests
+// at: ibv_post_send(
+// created: ibv_create_cq(
 #include "check.h"
 
 int main(int argc, char **argv) {

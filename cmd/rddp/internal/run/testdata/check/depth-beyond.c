@@ -1,4 +1,6 @@
 // depth: no common card has 64 Reads under way
+// at: ibv_modify_qp(
+// created: ibv_create_qp(
 #include "check.h"
 
 int main(int argc, char **argv) {

@@ -1,4 +1,5 @@
 // depth: no common card has lists of 32
+// created: ibv_create_qp(
 #include "check.h"
 
 int main(int argc, char **argv) {

@@ -1,4 +1,6 @@
 // depth: a Read is posted, and max_rd_atomic is 0
+// posted: ibv_post_send(
+// caller: post(&a, &b, IBV_WR_RDMA_READ
 #include "check.h"
 
 int main(int argc, char **argv) {

@@ -1,4 +1,5 @@
 // events: a completion event is not acknowledged, and ibv_destroy_cq hangs
+// at: ibv_destroy_cq(
 #include "check.h"
 
 int main(int argc, char **argv) {

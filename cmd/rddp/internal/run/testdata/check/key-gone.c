@@ -1,4 +1,5 @@
 // key: an SGE has the lkey of a memory region that was deregistered
+// posted: ibv_post_send(
 #include "check.h"
 
 int main(int argc, char **argv) {

@@ -1,4 +1,5 @@
 // key: the lkey is sent to the peer, which needs the rkey
+// registered: ibv_reg_mr(
 #include "check.h"
 
 int main(int argc, char **argv) {

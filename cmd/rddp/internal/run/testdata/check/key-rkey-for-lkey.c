@@ -1,4 +1,6 @@
 // key: an SGE has the rkey, and needs the lkey
+// posted: ibv_post_send(
+// registered: ibv_reg_mr(
 #include "check.h"
 
 int main(int argc, char **argv) {

@@ -1,4 +1,6 @@
 // mtu: the two ends have packets of different lengths
+// at: IBV_QP_PATH_MTU
+// created: ibv_create_qp(
 #include "check.h"
 
 int main(int argc, char **argv) {

@@ -1,4 +1,5 @@
 // overlap: two Reads under way share a part of the memory for their answers
+// at: ibv_post_send(
 #include "check.h"
 
 int main(int argc, char **argv) {

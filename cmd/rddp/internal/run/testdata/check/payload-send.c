@@ -1,4 +1,6 @@
 // payload: the buffer of a Send is filled again before its completion
+// posted: ibv_post_send(
+// created: ibv_create_qp(
 #include "check.h"
 
 int main(int argc, char **argv) {

@@ -1,4 +1,5 @@
 // payload: so is that of an RDMA Write, at its end
+// posted: ibv_post_send(
 #include "check.h"
 
 int main(int argc, char **argv) {

@@ -1,4 +1,6 @@
 // psn: both ends take their own first PSN for that of the peer
+// at: IBV_QP_RQ_PSN
+// created: ibv_create_qp(
 #include "check.h"
 
 int main(int argc, char **argv) {

@@ -1,4 +1,5 @@
 // qkey: a datagram has another Q_Key than the queue pair that it goes to, and is lost
+// created: ibv_create_qp(
 #include "check.h"
 
 static struct ibv_qp *datagrams(struct ibv_cq *cq) {

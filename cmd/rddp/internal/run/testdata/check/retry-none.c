@@ -1,4 +1,5 @@
 // retry: retry_cnt 0 ends the connection at the first lost packet
+// at: IBV_QP_RETRY_CNT
 #include "check.h"
 
 int main(int argc, char **argv) {

@@ -1,4 +1,5 @@
 // reuse: the buffer of an unsignaled RDMA Write is filled again before a later one has completed
+// posted: ibv_post_send(
 #include "check.h"
 
 int main(int argc, char **argv) {

@@ -1,4 +1,5 @@
 // send-queue: more work requests are outstanding than max_send_wr
+// at: ibv_post_send(
 #include "check.h"
 
 int main(int argc, char **argv) {

@@ -1,4 +1,5 @@
 // sink: the program writes where the answer to a Read will be
+// posted: ibv_post_send(
 #include "check.h"
 
 int main(int argc, char **argv) {

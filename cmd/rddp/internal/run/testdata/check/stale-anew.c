@@ -1,4 +1,5 @@
 // stale: a buffer that is unmapped and mapped again is at the same address, and still registered as the old one
+// registered: ibv_reg_mr(
 #include "check.h"
 
 int main(int argc, char **argv) {

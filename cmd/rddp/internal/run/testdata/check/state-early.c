@@ -1,4 +1,6 @@
 // state: a Send is posted before the queue pair is in RTS
+// at: ibv_post_send(
+// caller: return post(e, NULL
 #include "check.h"
 
 int main(int argc, char **argv) {

@@ -1,4 +1,5 @@
 // state: the program goes on to post after a completion with an error
+// at: ibv_post_send(
 #include "check.h"
 
 int main(int argc, char **argv) {

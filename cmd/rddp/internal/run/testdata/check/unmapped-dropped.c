@@ -1,4 +1,6 @@
 // unmapped: the pages of a registered buffer are dropped by madvise
+// at: madvise(
+// registered: ibv_reg_mr(
 #include "check.h"
 
 int main(int argc, char **argv) {

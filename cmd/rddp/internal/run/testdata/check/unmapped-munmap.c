@@ -1,4 +1,6 @@
 // unmapped: the buffer is unmapped before its memory region is deregistered
+// at: munmap(
+// registered: ibv_reg_mr(
 #include "check.h"
 
 int main(int argc, char **argv) {

@@ -1,4 +1,5 @@
 // wait: min_rnr_timer 0 means 655 ms
+// at: IBV_QP_MIN_RNR_TIMER
 #include "check.h"
 
 int main(int argc, char **argv) {

@@ -1,4 +1,5 @@
 // wait: timeout 0 means for ever
+// at: IBV_QP_TIMEOUT
 #include "check.h"
 
 int main(int argc, char **argv) {

@@ -13,7 +13,7 @@ __attribute__((noinline)) static long middle(int depth, char *b, int n) {
 	char more[64];
 	if (depth > 0)
 		return middle(depth - 1, more, sizeof more) + 1;
-	return innermost(b, n) + more[0];
+	return innermost(b, n) + more[0]; // caller
 }
 
 int main(void) {

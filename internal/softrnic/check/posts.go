@@ -1,0 +1,103 @@
+package check
+
+import "time"
+
+// Posts are the places at which a program has posted the work requests of a send queue, by their
+// slots in the ring. The doorbell that follows a post tells them.
+type Posts struct {
+	Slots uint32 // in the ring; a power of two
+
+	sites  map[uint32]Site  // of those that the device has not taken
+	early  map[uint32]*late // of those that it has taken before the doorbell
+	known  bool             // a doorbell has come
+	next   uint32           // the slot behind the last one that a doorbell has told of
+	thread int              // that has rung
+	mixed  bool             // two threads post at the same time, and so a doorbell may tell of the other's
+}
+
+// A late is a Site that will be known when the doorbell comes.
+type late struct {
+	come chan struct{} // closed when site is valid
+	site Site          // nil if it will never be known
+}
+
+// doorbellTime is how long the doorbell behind a post may take. The thread may be killed before.
+const doorbellTime = 500 * time.Millisecond
+
+// String waits for the doorbell.
+func (l *late) String() string {
+	select {
+	case <-l.come:
+	case <-time.After(doorbellTime):
+		return ""
+	}
+	if l.site == nil {
+		return ""
+	}
+	return l.site.String()
+}
+
+func (l *late) comes(s Site) {
+	l.site = s
+	close(l.come)
+}
+
+// Rings is the event that a thread rings the doorbell at a place. The slots from from on, and up to
+// to, have work requests that the device has not taken.
+func (p *Posts) Rings(from, to uint32, thread int, s Site) {
+	if p.known && to == p.next && thread != p.thread { // the other one has rung behind this one's post
+		p.Resets()
+		p.mixed = true
+	}
+	if p.mixed {
+		return
+	}
+	begin := p.next
+	if !p.known || p.count(begin, to) > p.count(from, to) { // the device has taken some before the doorbell
+		for slot, l := range p.early {
+			if !p.known || p.count(begin, slot) < p.count(begin, from) {
+				l.comes(s)
+				delete(p.early, slot)
+			}
+		}
+		begin = from
+	}
+	for ; begin != to; begin = (begin + 1) % p.Slots {
+		if p.sites == nil {
+			p.sites = make(map[uint32]Site)
+		}
+		p.sites[begin] = s
+	}
+	p.known, p.next, p.thread = true, to, thread
+}
+
+// Takes is the event that the device takes the work request in a slot. It returns the place of its
+// post, or nil.
+func (p *Posts) Takes(slot uint32) Site {
+	if p.mixed {
+		return nil
+	}
+	if s, ok := p.sites[slot]; ok {
+		delete(p.sites, slot)
+		return s
+	}
+	if p.early == nil {
+		p.early = make(map[uint32]*late)
+	}
+	l := &late{come: make(chan struct{})}
+	p.early[slot] = l
+	return l
+}
+
+// At returns the place of the work request in a slot, or nil.
+func (p *Posts) At(slot uint32) Site { return p.sites[slot] }
+
+// Resets is the event that the queue is empty, and its ring may begin anywhere.
+func (p *Posts) Resets() {
+	for _, l := range p.early {
+		l.comes(nil)
+	}
+	*p = Posts{Slots: p.Slots}
+}
+
+func (p *Posts) count(from, to uint32) uint32 { return (to - from) % p.Slots }

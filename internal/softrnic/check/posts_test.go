@@ -1,0 +1,75 @@
+package check
+
+import "testing"
+
+type placed string
+
+func (s placed) String() string { return string(s) }
+
+func text(s Site) string {
+	if s == nil {
+		return ""
+	}
+	return s.String()
+}
+
+// TestPosts: a work request has the place of the doorbell behind its post, also where the ring
+// begins anew, and where the device is faster than the doorbell.
+func TestPosts(t *testing.T) {
+	p := Posts{Slots: 4}
+	takes := func(slot uint32, want string) Site {
+		t.Helper()
+		s := p.Takes(slot)
+		if got := text(s); got != want {
+			t.Errorf("the work request in slot %d was posted at %q, want %q", slot, got, want)
+		}
+		return s
+	}
+	first := p.Takes(1)
+	p.Rings(2, 0, 1, placed("a"))
+	if p.At(3) != placed("a") || p.At(0) != nil || text(first) != "a" {
+		t.Errorf("in slot 3 %v, in slot 0 %v, before %v", p.At(3), p.At(0), first)
+	}
+	takes(2, "a")
+	p.Rings(3, 1, 1, placed("b"))
+	takes(3, "a")
+	takes(0, "b")
+	early := p.Takes(1) // before the doorbell
+	p.Rings(2, 2, 1, placed("c"))
+	if text(early) != "c" {
+		t.Errorf("the work request that was taken early was posted at %q", text(early))
+	}
+	p.Rings(2, 3, 1, placed("d"))
+	p.Rings(2, 3, 1, placed("e")) // a post that has failed
+	takes(2, "d")
+	other := p.Takes(3)
+	p.Rings(0, 1, 2, placed("f")) // another thread
+	takes(0, "f")
+	if text(other) != "f" {
+		t.Errorf("the work request that was taken early was posted at %q", text(other))
+	}
+	never := p.Takes(1)
+	p.Resets()
+	if text(never) != "" {
+		t.Errorf("the work request whose queue was reset was posted at %q", text(never))
+	}
+	p.Rings(1, 2, 1, nil)
+	takes(1, "")
+}
+
+// TestPostsOfThreads: if a doorbell comes behind that of another thread and tells of nothing new,
+// that one has told of both posts, and nobody knows which is which.
+func TestPostsOfThreads(t *testing.T) {
+	p := Posts{Slots: 8}
+	p.Rings(0, 2, 1, placed("one of them"))
+	p.Rings(0, 2, 2, placed("the other one"))
+	for slot := range uint32(2) {
+		if s := p.Takes(slot); s != nil {
+			t.Errorf("slot %d has %v", slot, s)
+		}
+	}
+	p.Rings(2, 3, 1, placed("one of them"))
+	if s := p.Takes(2); s != nil {
+		t.Errorf("later there is %v", s)
+	}
+}
