@@ -2,12 +2,12 @@
 package deploy
 
 import (
-	"cmp"
-	"crypto/tls"
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
