@@ -35,7 +35,7 @@ type line struct {
 
 func run(file string, command []string) error {
 	if file == "" || len(command) == 0 {
-		return fmt.Errorf("usage: recording -svg FILE COMMAND...")
+		return fmt.Errorf("usage: recording -svg FILE COMMAND [ARGUMENT]")
 	}
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stderr = os.Stderr

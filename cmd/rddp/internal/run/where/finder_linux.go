@@ -256,20 +256,31 @@ type filesOf struct {
 
 func (f filesOf) file(m *mapping) *file {
 	key := fileKey{m.device, m.inode, m.path}
-	f.mu.Lock()
-	x, full := f.Finder.files[key], len(f.Finder.files) == maxFiles
-	f.mu.Unlock()
-	if x != nil || full {
+	if x, ok := f.Finder.opened(key); ok {
 		return x
 	}
-	fresh := &file{File: openMapped(f.pid, m, f.memory), lines: make(map[uint64][]line)}
+	return f.Finder.add(key, &file{File: openMapped(f.pid, m, f.memory), lines: make(map[uint64][]line)})
+}
+
+// opened returns a file that has been opened. ok is false if it is to be opened.
+func (f *Finder) opened(key fileKey) (x *file, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if x = f.Finder.files[key]; x == nil && len(f.Finder.files) < maxFiles {
-		f.Finder.files[key] = fresh
+	x = f.files[key]
+	return x, x != nil || len(f.files) == maxFiles
+}
+
+// add adds a file, unless another thread of the program was faster. It returns the file that is
+// there, or nil if there are too many.
+func (f *Finder) add(key fileKey, fresh *file) *file {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	x := f.files[key]
+	if x == nil && len(f.files) < maxFiles {
+		f.files[key] = fresh
 		return fresh
 	}
-	fresh.close() // another thread of the program was faster
+	fresh.close()
 	return x
 }
 
