@@ -63,6 +63,7 @@ func runCommand() *cli.Command {
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringSliceFlag{Name: "address", Aliases: []string{"a"}, Usage: "the device has `ADDRESS` as a GID; may be repeated (default: the host's addresses)"},
 			&cli.StringSliceFlag{Name: "fault", Usage: "make a fault on purpose, such as `loss=1%` or send=RETRY_EXC_ERR@3, or whatever the specification permits (legal); docs/run.md has all; may be repeated"},
+			&cli.BoolFlag{Name: "strict", Usage: "the device has the limits of small cards, and no more room than asked for; docs/legal.md"},
 			&cli.BoolFlag{Name: "check", Usage: "report what the program does wrong although it works; docs/check.md has all that it finds"},
 			&cli.StringSliceFlag{Name: "suppress", TakesFile: true, Usage: "with --check: do not report what `FILE` names; may be repeated"},
 			&cli.IntFlag{Name: "check-status", Value: defaultCheckStatus, Usage: "with --check: the exit `STATUS` if there are findings and the program's own status is 0"},
@@ -100,7 +101,11 @@ func runProgram(ctx context.Context, c *cli.Command) error {
 		}
 		cfg.Addresses = append(cfg.Addresses, ip.WithZone(""))
 	}
-	faults, err := fault.Parse(c.StringSlice("fault"))
+	specs := c.StringSlice("fault")
+	if c.Bool("strict") {
+		specs = append(specs, "legal=sizes")
+	}
+	faults, err := fault.Parse(specs)
 	if err != nil {
 		return usage("--fault: %v", err)
 	}

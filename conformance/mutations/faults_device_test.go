@@ -211,7 +211,7 @@ var runDeviceFaults = []Fault{
 		Old: "		{uverbs.MaskTimeout, \"timeout\", uint32(to.Timeout), longestTimeout},\n", New: "",
 		Package: "internal/softrnic", Tests: "^TestAttributes$"},
 	{Name: "more Reads than the device has", File: "internal/softrnic/qp.go",
-		Old: "		{uverbs.MaskMaxRead, \"max_rd_atomic\", uint32(to.MaxRead), limits.MaxRead},\n", New: "",
+		Old: "		{uverbs.MaskMaxRead, \"max_rd_atomic\", uint32(to.MaxRead), d.limits.MaxRead},\n", New: "",
 		Package: "internal/softrnic", Tests: "^TestAttributes$"},
 	{Name: "the doorbell stays with a program whose connection is as fast as it", File: "internal/softrnic/send.go",
 		Old: "more && left > 0; left-- {", New: "more; left-- {",

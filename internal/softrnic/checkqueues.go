@@ -300,10 +300,11 @@ type checkedCQ struct {
 	armedAt  check.Site      // where the program has asked for an event
 }
 
-// room returns the size of a queue that the program is told. A program that is checked is told what
-// it has asked for, because it may not use more on another device.
+// room returns the size of a queue that the program is told. A program that is checked, or whose
+// device takes that liberty, is told what it has asked for, because it may not use more on another
+// device.
 func (d *Device) room(asked, has, most uint32) uint32 {
-	if d.check != nil {
+	if d.check != nil || d.strict {
 		return asked
 	}
 	return min(has, most)

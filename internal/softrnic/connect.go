@@ -62,7 +62,7 @@ func (d *Device) Named(a netip.Addr) netip.Addr {
 }
 
 // MaxRead is the maximum number of Reads that a connection may have under way, in each direction.
-func (d *Device) MaxRead() int { return int(limits.MaxRead) }
+func (d *Device) MaxRead() int { return int(d.limits.MaxRead) }
 
 // Listener returns l with the faults of the device's network.
 func (d *Device) Listener(l net.Listener) net.Listener { return d.faults.Listener(l) }

@@ -149,6 +149,18 @@ var paging = uverbs.Paging{
 // noVendor is the vendor ID that means no vendor, as in rxe. Programs take 0 for an error.
 const noVendor = 0xffffff
 
+// smallLimits are the sizes of a device that takes the liberty fault.Sizes: not more than common
+// cards have.
+var smallLimits = func() uverbs.Device {
+	d := limits
+	d.MaxQPWR, d.MaxSRQWR, d.MaxCQE = 4096, 4096, 65535
+	d.MaxSGE, d.MaxReadSGE, d.MaxSRQSGE, d.MaxRead = 6, 6, 6, check.MostReads
+	return d
+}()
+
+// smallInline is maxInline of such a device.
+const smallInline = 96
+
 // maxInline is the maximum length of inline data in bytes.
 const maxInline = 1024
 
@@ -292,9 +304,9 @@ type commands struct {
 
 // QueryDevice returns the limits of the device.
 func (c *commands) QueryDevice() uverbs.Device {
-	d := limits
+	d := c.dev.limits
 	d.GUID = c.dev.guid
-	if c.dev.check != nil { // as of common cards
+	if c.dev.check != nil && !c.dev.strict { // as of common cards
 		d.MaxRead, d.MaxSGE, d.MaxReadSGE = check.MostReads, check.MostSGEs, check.MostSGEs
 	}
 	if c.dev.noAtomics {
@@ -333,6 +345,18 @@ func (c *Context) newRingLocked(n, entryLen uint32) (r *ring.Ring, m uverbs.Mapp
 		return nil, m, false
 	}
 	return ring.New(c.memory.Bytes[off:off+uint64(size):off+uint64(size)], n, entryLen), uverbs.Mapping{Offset: off, Size: size}, true
+}
+
+// newQueueLocked makes a ring for work requests. If the device takes that liberty, there is room
+// for n alone.
+//
+// +checklocks:c.mu
+func (c *Context) newQueueLocked(n, entryLen uint32) (r *ring.Ring, m uverbs.Mapping, ok bool) {
+	if r, m, ok = c.newRingLocked(max(n, 1), entryLen); ok && c.dev.strict {
+		c.dev.faults.Took(fault.Sizes)
+		r.Limit(n)
+	}
+	return r, m, ok
 }
 
 // giveBackLocked takes back the memory of a ring that is no longer in use.

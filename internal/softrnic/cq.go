@@ -39,6 +39,8 @@ type completionQueue struct {
 	// A completion was lost, because the ring was full
 	overrun bool       // +checklocks:mu
 	checked *checkedCQ // +checklocks:mu
+	// as many as the program has asked for
+	asked uint32 // +checklocks:mu
 	// what the device holds back; nil if nothing
 	late *lateCQ // +checklocks:mu
 }
@@ -60,7 +62,7 @@ func (q *completionQueue) complete(w *uverbs.WC, solicits bool) {
 //
 // +checklocks:q.mu
 func (q *completionQueue) putLocked(w *uverbs.WC, solicits bool) {
-	put := q.ring.Put(q.rubbishLocked(w).Put)
+	put := q.hasRoomLocked() && q.ring.Put(q.rubbishLocked(w).Put)
 	q.checkPutLocked(w, !put)
 	q.traceCompletion(w, !put)
 	if !put {
@@ -77,6 +79,14 @@ func (q *completionQueue) putLocked(w *uverbs.WC, solicits bool) {
 		q.checkFiresLocked()
 		q.tellLocked()
 	}
+}
+
+// hasRoomLocked reports whether the queue has room for a completion: a little more than the program
+// has asked for, unless the device takes the liberty not to have it.
+//
+// +checklocks:q.mu
+func (q *completionQueue) hasRoomLocked() bool {
+	return !q.ctx.dev.strict || q.ring.Len() < q.asked
 }
 
 // sendLocked sends an event.
@@ -113,9 +123,9 @@ func (q *completionQueue) arm(n notice, s check.Site) {
 const leastCQE = 15
 
 // checkCQE returns an error for a size that a CQ can't have.
-func checkCQE(n uint32) error {
-	if n == 0 || n > limits.MaxCQE {
-		return uverbs.Refuse(syscall.EINVAL, "cqe %d: the device has 1 to %d", n, limits.MaxCQE)
+func (d *Device) checkCQE(n uint32) error {
+	if n == 0 || n > d.limits.MaxCQE {
+		return uverbs.Refuse(syscall.EINVAL, "cqe %d: the device has 1 to %d", n, d.limits.MaxCQE)
 	}
 	return nil
 }
@@ -130,7 +140,7 @@ func (c *commands) CreateCQ(a uverbs.CQ) (handle, entries uint32, at uverbs.Mapp
 	if a.Flags != 0 {
 		return 0, 0, at, uverbs.Refuse(syscall.EOPNOTSUPP, "the device has no flags of completion queues, and %#x are asked for", a.Flags)
 	}
-	if err := checkCQE(a.CQE); err != nil {
+	if err := c.dev.checkCQE(a.CQE); err != nil {
 		return 0, 0, at, err
 	}
 	var ch *channel
@@ -143,7 +153,7 @@ func (c *commands) CreateCQ(a uverbs.CQ) (handle, entries uint32, at uverbs.Mapp
 	if !ok {
 		return 0, 0, at, errNoRoom
 	}
-	q := &completionQueue{ctx: c.Context, handle: c.newHandle(), userHandle: a.UserHandle, channel: ch, ring: r, at: at, late: c.dev.newLateCQ()}
+	q := &completionQueue{ctx: c.Context, handle: c.newHandle(), userHandle: a.UserHandle, channel: ch, ring: r, at: at, late: c.dev.newLateCQ(), asked: a.CQE}
 	if ch != nil {
 		ch.users++
 	}
@@ -151,7 +161,7 @@ func (c *commands) CreateCQ(a uverbs.CQ) (handle, entries uint32, at uverbs.Mapp
 	c.cqs[q.handle] = q
 	c.makes(q, created)
 	c.shown.add(q.handle, q)
-	return q.handle, c.dev.room(a.CQE, r.Cap(), limits.MaxCQE), at, nil
+	return q.handle, c.dev.room(a.CQE, r.Cap(), c.dev.limits.MaxCQE), at, nil
 }
 
 // ResizeCQ gives a CQ a ring for n entries.
@@ -162,7 +172,7 @@ func (c *commands) ResizeCQ(handle, n uint32) (has uint32, at uverbs.Mapping, er
 	if q == nil {
 		return 0, at, none("CQ", handle)
 	}
-	if err := checkCQE(n); err != nil {
+	if err := c.dev.checkCQE(n); err != nil {
 		return 0, at, err
 	}
 	c.look() // work requests that were posted before may complete before
@@ -180,11 +190,11 @@ func (c *commands) ResizeCQ(handle, n uint32) (has uint32, at uverbs.Mapping, er
 		r.Put(func(entry []byte) { copy(entry, b) })
 	}
 	c.giveBackLocked(q.at)
-	q.ring, q.at = r, at
+	q.ring, q.at, q.asked = r, at, n
 	if q.checked != nil {
 		q.checked.Entries = int(n)
 	}
-	return c.dev.room(n, r.Cap(), limits.MaxCQE), at, nil
+	return c.dev.room(n, r.Cap(), c.dev.limits.MaxCQE), at, nil
 }
 
 // ReqNotifyCQ asks for an event.

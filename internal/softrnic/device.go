@@ -55,6 +55,9 @@ type Device struct {
 	capture     *pcapng.Writer  // nil if there is none
 	onlyTCP     bool            // even to peers on this host
 	noAtomics   bool            // see Config
+	limits      uverbs.Device   // its sizes
+	maxInline   uint32
+	strict      bool // see fault.Sizes
 	rnrTick     time.Duration
 	missMost    time.Duration
 	managerTime time.Duration
@@ -104,6 +107,10 @@ func New(c Config) (*Device, error) {
 		addresses: c.Addresses, log: c.Log, faults: c.Faults, check: c.Check, trace: c.Trace, capture: c.Capture, onlyTCP: c.OnlyTCP, noAtomics: c.NoAtomics,
 		rnrTick: rnrTick, missMost: missMost, managerTime: managerTime, lostAfter: check.LostAfter, userOf: userOf,
 		pairs: make(map[uint32]*queuePair), warnings: make(warnings), contexts: make(map[*Context]struct{}),
+	}
+	d.limits, d.maxInline = limits, maxInline
+	if d.strict = d.faults.Takes(fault.Sizes); d.strict {
+		d.limits, d.maxInline = smallLimits, smallInline
 	}
 	if dice := d.faults.Dice(fault.GIDs); dice != nil && len(d.addresses) > 1 {
 		d.addresses = slices.Clone(d.addresses)

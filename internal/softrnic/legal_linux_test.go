@@ -4,10 +4,12 @@ package softrnic
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
 	"slices"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -155,7 +157,7 @@ func TestLateEvents(t *testing.T) {
 // there when it has come.
 func TestLegalTraffic(t *testing.T) {
 	for seed := range 5 {
-		spec := fmt.Sprintf("legal,seed=%d", seed)
+		spec := fmt.Sprintf("legal,legal=-sizes,seed=%d", seed) // the queue pairs have much inline data
 		a, b, qa, qb := faultyPair(t, spec, spec)
 		for round := range 20 {
 			n := 1 + round*317
@@ -323,6 +325,67 @@ func TestLegalLastReceive(t *testing.T) {
 	for id := range uint64(n) {
 		if w, ok := b.cq.Poll(); !ok || w.ID != id {
 			t.Fatalf("completion %d of %d is not there: %v", id, n, w)
+		}
+	}
+}
+
+// TestLegalSizes: a queue has as many places as asked for, and the limits are small.
+func TestLegalSizes(t *testing.T) {
+	a, b := newProgram(t, newFaultyDevice(t, "legal=sizes")), newProgram(t, newFaultyDevice(t, "legal=sizes"))
+	inline := func(c *guest.QPConfig) { c.Inline = 64 }
+	qa, qb := a.qp(inline), b.qp(inline)
+	joinPair(t, a, b, qa, qb)
+	la := a.linkOf(t, qa)
+	if got := la.q.caps; got.MaxSendWR != 64 || got.MaxRecvWR != 64 || got.MaxInline != 64 {
+		t.Errorf("the queue pair has %+v", got)
+	}
+	n := 0
+	for qb.PostRecv(uint64(n), b.mr.Part(0, 8)) {
+		n++
+	}
+	if n != 64 {
+		t.Errorf("there is room for %d receives, want 64", n)
+	}
+	for id := range uint64(3) {
+		if err := qa.Post(guest.WR{ID: id, Op: guest.OpSend, Flags: guest.Signaled, List: []guest.SGE{a.mr.Part(0, 8)}}); err != nil {
+			t.Fatal(err)
+		}
+		a.want("the Send", id, uverbs.Success)
+		b.want("the receive", id, uverbs.Success)
+	}
+	for desc, change := range map[string]func(*guest.QPConfig){
+		"SGEs": func(c *guest.QPConfig) { c.SGEs = 7 }, "inline data": func(c *guest.QPConfig) { c.Inline = 300 }, "entries": func(c *guest.QPConfig) { c.Depth = 5000 },
+	} {
+		c := guest.QPConfig{PD: a.pd, Send: a.cq, Recv: a.cq, Depth: 64, SGEs: 4, Inline: 64}
+		change(&c)
+		if _, err := a.Context.QP(c); !errors.Is(err, syscall.EINVAL) {
+			t.Errorf("too many %s: %v", desc, err)
+		}
+	}
+	cq, err := a.CQ(2, -1, 9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := a.dev.find(qa.Num).ctx.cqs[cq.Handle] // +checklocksignore: nobody else uses the context
+	for range 3 {
+		q.complete(&uverbs.WC{Op: uverbs.WCRecv}, false)
+	}
+	if q.ring.Len() != 2 || !q.overrun { // +checklocksignore: nobody else uses the queue
+		t.Error("a queue for 2 completions has taken 3")
+	}
+}
+
+// TestStrictReads: more Reads than the peer serves fail as from a card, and others do not.
+func TestStrictReads(t *testing.T) {
+	for _, strict := range []bool{false, true} {
+		s := sending{depth: 4, strict: strict}
+		o := outgoing{kind: linkByAttributes, serves: 2}
+		for i := range 3 {
+			s.takes(uverbs.SendWR{Op: uverbs.OpRead, Flags: uverbs.Signaled}, nil, uverbs.RC, false)
+			if begun := s.begins(&o); begun != (i < 2 || !strict) {
+				t.Errorf("strict: %t: Read %d begins: %t", strict, i, begun)
+			}
+			s.flight.awaits = 1
 		}
 	}
 }

@@ -71,7 +71,7 @@ func TestTrueLimits(t *testing.T) {
 	if caps.MaxSendWR != limits.MaxQPWR || caps.MaxRecvWR != limits.MaxQPWR {
 		t.Errorf("a queue pair of %d has %+v", limits.MaxQPWR, caps)
 	}
-	if _, err := checkCaps(caps, false); err != nil {
+	if _, err := (&Device{limits: limits, maxInline: maxInline}).checkCaps(caps, false); err != nil {
 		t.Errorf("the same sizes once more: %v", err)
 	}
 	in := words(0, 0, 0, 0, p.pd, limits.MaxSRQWR, 1, 0, 0, 0)

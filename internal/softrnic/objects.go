@@ -112,5 +112,5 @@ func (q *completionQueue) entries() uint32 {
 	if q.ring == nil {
 		return 0
 	}
-	return min(q.ring.Cap(), limits.MaxCQE)
+	return min(q.ring.Cap(), q.ctx.dev.limits.MaxCQE)
 }

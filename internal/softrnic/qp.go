@@ -3,6 +3,7 @@ package softrnic
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -91,7 +92,7 @@ func (q *queuePair) beginFaultsLocked() {
 }
 
 // checkCaps returns the sizes that a queue pair gets, or an error for sizes that it can't have.
-func checkCaps(c uverbs.Caps, hasSRQ bool) (uverbs.Caps, error) {
+func (d *Device) checkCaps(c uverbs.Caps, hasSRQ bool) (uverbs.Caps, error) {
 	if hasSRQ {
 		c.MaxRecvWR, c.MaxRecvSGE = 0, 0
 	}
@@ -99,12 +100,15 @@ func checkCaps(c uverbs.Caps, hasSRQ bool) (uverbs.Caps, error) {
 		name       string
 		asked, max uint32
 	}{
-		{"max_send_wr", c.MaxSendWR, limits.MaxQPWR}, {"max_recv_wr", c.MaxRecvWR, limits.MaxQPWR},
-		{"max_send_sge", c.MaxSendSGE, limits.MaxSGE}, {"max_recv_sge", c.MaxRecvSGE, limits.MaxSGE}, {"max_inline_data", c.MaxInline, maxInline},
+		{"max_send_wr", c.MaxSendWR, d.limits.MaxQPWR}, {"max_recv_wr", c.MaxRecvWR, d.limits.MaxQPWR},
+		{"max_send_sge", c.MaxSendSGE, d.limits.MaxSGE}, {"max_recv_sge", c.MaxRecvSGE, d.limits.MaxSGE}, {"max_inline_data", c.MaxInline, d.maxInline},
 	} {
 		if x.asked > x.max {
 			return c, uverbs.Refuse(syscall.EINVAL, "%s %d: the device has %d", x.name, x.asked, x.max)
 		}
+	}
+	if d.strict {
+		return c, nil
 	}
 	// The entries are padded to a power of two, so there is more room for inline data than asked
 	// for.
@@ -133,7 +137,7 @@ func (c *commands) CreateQP(a uverbs.QP) (made uverbs.CreatedQP, err error) {
 	case a.HasSRQ && srq == nil:
 		return made, none("SRQ", a.SRQ)
 	}
-	caps, err := checkCaps(a.Caps, a.HasSRQ)
+	caps, err := c.dev.checkCaps(a.Caps, a.HasSRQ)
 	if err != nil {
 		return made, err
 	}
@@ -171,19 +175,19 @@ const migrated = 0
 // +checklocks:c.mu
 func (c *Context) makeRingsLocked(q *queuePair) error {
 	var ok bool
-	if q.sq, q.sqAt, ok = c.newRingLocked(q.caps.MaxSendWR, uverbs.SendElementLen(q.caps.MaxSendSGE, q.caps.MaxInline)); !ok {
+	if q.sq, q.sqAt, ok = c.newQueueLocked(q.caps.MaxSendWR, uverbs.SendElementLen(q.caps.MaxSendSGE, q.caps.MaxInline)); !ok {
 		return errNoRoom
 	}
-	q.caps.MaxSendWR = c.dev.room(q.caps.MaxSendWR, q.sq.Cap(), limits.MaxQPWR) // a program may ask for as many as it has got
+	q.caps.MaxSendWR = c.dev.room(q.caps.MaxSendWR, q.sq.Cap(), c.dev.limits.MaxQPWR) // a program may ask for as many as it has got
 	if q.recv != nil {
 		return nil
 	}
-	r, at, ok := c.newRingLocked(max(q.caps.MaxRecvWR, 1), uverbs.RecvElementLen(q.caps.MaxRecvSGE))
+	r, at, ok := c.newQueueLocked(q.caps.MaxRecvWR, uverbs.RecvElementLen(q.caps.MaxRecvSGE))
 	if !ok {
 		c.giveBackLocked(q.sqAt)
 		return errNoRoom
 	}
-	q.recv, q.rqAt, q.caps.MaxRecvWR = &receiveQueue{ring: r}, at, c.dev.room(q.caps.MaxRecvWR, r.Cap(), limits.MaxQPWR)
+	q.recv, q.rqAt, q.caps.MaxRecvWR = &receiveQueue{ring: r}, at, c.dev.room(q.caps.MaxRecvWR, r.Cap(), c.dev.limits.MaxQPWR)
 	return nil
 }
 
@@ -293,7 +297,7 @@ func (q *queuePair) modify(a *uverbs.Change) error {
 func (q *queuePair) checkLocked(a *uverbs.Change, from uverbs.State) error {
 	err := a.Check(q.kind, from)
 	const longestTimeout = 31 // 5 bits
-	to := &a.To
+	to, d := &a.To, q.ctx.dev
 	for _, x := range []struct {
 		mask     uverbs.Mask
 		name     string
@@ -301,7 +305,8 @@ func (q *queuePair) checkLocked(a *uverbs.Change, from uverbs.State) error {
 	}{
 		{uverbs.MaskPKey, "pkey_index", uint32(to.PKey), 0}, // the table has one
 		{uverbs.MaskMTU, "path_mtu", uint32(to.MTU), uint32(uverbs.MTU)},
-		{uverbs.MaskMaxRead, "max_rd_atomic", uint32(to.MaxRead), limits.MaxRead},
+		{uverbs.MaskMaxRead, "max_rd_atomic", uint32(to.MaxRead), d.limits.MaxRead},
+		{uverbs.MaskMaxDestRead, "max_dest_rd_atomic", uint32(to.MaxDestRead), d.mostDestReads()},
 		{uverbs.MaskTimeout, "timeout", uint32(to.Timeout), longestTimeout},
 		{uverbs.MaskAltPath, "alt_timeout", uint32(to.AltTimeout), longestTimeout},
 	} {
@@ -319,12 +324,21 @@ func (q *queuePair) checkLocked(a *uverbs.Change, from uverbs.State) error {
 		}
 	}
 	if err == nil && a.Mask&uverbs.MaskAddress != 0 {
-		err = q.ctx.dev.checkAddress(&to.Address)
+		err = d.checkAddress(&to.Address)
 	}
 	if r := (*uverbs.Refusal)(nil); errors.As(err, &r) {
 		return uverbs.Refuse(r.Errno, "qp_num %d, %s", q.num, r.Rule)
 	}
 	return err
+}
+
+// mostDestReads returns the limit of max_dest_rd_atomic. Like rxe, the device takes any number for
+// as many as it has, unless it takes the liberty not to do so.
+func (d *Device) mostDestReads() uint32 {
+	if d.strict {
+		return d.limits.MaxRead
+	}
+	return math.MaxUint8
 }
 
 // checkAddress returns an error for an address that the device does not have, or cannot reach.
@@ -501,7 +515,7 @@ func (q *queuePair) warnEarly(s uverbs.State, at check.Site) {
 func (q *queuePair) drainLocked() {
 	q.mu.Lock()
 	turn, l, state := q.life.turn(), q.link, q.life.attrs.State
-	q.sender.depth, q.sender.patience = int(q.life.attrs.MaxRead), q.life.patience()
+	q.sender.depth, q.sender.patience, q.sender.strict = int(q.life.attrs.MaxRead), q.life.patience(), q.ctx.dev.strict
 	if turn == turnAwait && q.sq.Len() > 0 {
 		q.waitLocked()
 	}

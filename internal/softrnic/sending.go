@@ -28,6 +28,8 @@ type sending struct {
 	awaited         bool
 	// depth is the maximum number of Reads and atomics under way.
 	depth int
+	// strict says that Reads beyond what the peer serves are refused, as by a card, and do not wait
+	strict bool
 }
 
 const (
@@ -129,6 +131,8 @@ func (s *sending) begins(o *outgoing) bool {
 		f.status, f.why = uverbs.LocalQPErr, "a Read or an atomic, and max_rd_atomic of the queue pair is 0"
 	case o.serves == 0: // a NIC would send it, and learn that the request is invalid
 		f.status, f.why = uverbs.RemoteInvalidErr, "a Read or an atomic, and max_dest_rd_atomic of the peer's queue pair is 0"
+	case s.strict && s.depth > o.serves && !o.mayRead(o.serves):
+		f.status, f.why = uverbs.RemoteInvalidErr, fmt.Sprintf("more Reads and atomics are under way than max_dest_rd_atomic of the peer's queue pair, %d", o.serves)
 	}
 	f.isRead = f.isRead || o.kind == linkPlain // it ends with the Completions of its pieces
 	if o.begins(f); f.status != uverbs.Success {

@@ -134,24 +134,32 @@ func (c *commands) CreateSRQ(a uverbs.SRQ) (handle, entries uint32, at uverbs.Ma
 	switch {
 	case pd == nil:
 		return 0, 0, at, none("PD", a.PD)
-	case a.MaxWR == 0 || a.MaxWR > limits.MaxSRQWR:
-		return 0, 0, at, uverbs.Refuse(syscall.EINVAL, "max_wr %d: the device has 1 to %d", a.MaxWR, limits.MaxSRQWR)
-	case a.MaxSGE > limits.MaxSRQSGE:
-		return 0, 0, at, uverbs.Refuse(syscall.EINVAL, "max_sge %d: the device has %d", a.MaxSGE, limits.MaxSRQSGE)
+	case a.MaxWR == 0 || a.MaxWR > c.dev.limits.MaxSRQWR:
+		return 0, 0, at, uverbs.Refuse(syscall.EINVAL, "max_wr %d: the device has 1 to %d", a.MaxWR, c.dev.limits.MaxSRQWR)
+	case a.MaxSGE > c.dev.limits.MaxSRQSGE:
+		return 0, 0, at, uverbs.Refuse(syscall.EINVAL, "max_sge %d: the device has %d", a.MaxSGE, c.dev.limits.MaxSRQSGE)
 	}
-	r, at, ok := c.newRingLocked(a.MaxWR, uverbs.RecvElementLen(a.MaxSGE))
+	r, at, ok := c.newQueueLocked(a.MaxWR, uverbs.RecvElementLen(a.MaxSGE))
 	if !ok {
 		return 0, 0, at, errNoRoom
 	}
 	s := &sharedQueue{
 		receiveQueue: receiveQueue{ring: r}, ctx: c.Context, handle: c.newHandle(), userHandle: a.UserHandle, pd: pd, maxSGE: a.MaxSGE,
-		maxWR: min(r.Cap(), limits.MaxSRQWR), at: at,
+		maxWR: c.dev.roomOfSRQ(a.MaxWR, r.Cap()), at: at,
 	}
 	pd.users.Add(1)
 	c.srqs[s.handle] = s
 	c.makes(s, created)
 	c.shown.add(s.handle, s)
 	return s.handle, s.maxWR, at, nil
+}
+
+// roomOfSRQ returns the size of a shared queue that the program is told.
+func (d *Device) roomOfSRQ(asked, has uint32) uint32 {
+	if d.strict {
+		return asked
+	}
+	return min(has, d.limits.MaxSRQWR)
 }
 
 // ModifySRQ sets the limit of an SRQ, or gives it a ring of another size and writes the place of
@@ -172,8 +180,8 @@ func (c *commands) ModifySRQ(a uverbs.SRQChange, to uint64, hasTo bool) error {
 	if a.Mask&uverbs.SRQLimit != 0 {
 		limit = a.Limit
 	}
-	if limit > maxWR || maxWR > limits.MaxSRQWR {
-		return uverbs.Refuse(syscall.EINVAL, "srq_limit %d, max_wr %d: the limit is at most max_wr, and that is at most %d", limit, maxWR, limits.MaxSRQWR)
+	if limit > maxWR || maxWR > c.dev.limits.MaxSRQWR {
+		return uverbs.Refuse(syscall.EINVAL, "srq_limit %d, max_wr %d: the limit is at most max_wr, and that is at most %d", limit, maxWR, c.dev.limits.MaxSRQWR)
 	}
 	if a.Mask&uverbs.SRQMaxWR != 0 {
 		if !hasTo {
@@ -196,7 +204,7 @@ func (c *commands) resizeSRQLocked(s *sharedQueue, n uint32, to uint64) error {
 	if n == 0 || n < s.ring.Len() {
 		return uverbs.Refuse(syscall.EINVAL, "max_wr %d: the queue has %d receives", n, s.ring.Len())
 	}
-	r, at, ok := c.newRingLocked(n, uint32(s.ring.EntryLen()))
+	r, at, ok := c.newQueueLocked(n, uint32(s.ring.EntryLen()))
 	if !ok {
 		return errNoRoom
 	}
@@ -213,7 +221,7 @@ func (c *commands) resizeSRQLocked(s *sharedQueue, n uint32, to uint64) error {
 		r.Put(func(entry []byte) { copy(entry, b) })
 	}
 	c.giveBackLocked(s.at)
-	s.ring, s.at, s.maxWR = r, at, min(r.Cap(), limits.MaxSRQWR)
+	s.ring, s.at, s.maxWR = r, at, c.dev.roomOfSRQ(n, r.Cap())
 	return nil
 }
 

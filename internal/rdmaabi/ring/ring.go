@@ -32,6 +32,8 @@ type Ring struct {
 	b     []byte
 	shift uint32 // log2 of the length of an entry
 	mask  uint32
+	// withheld is how many places the producer does not get, though there is room
+	withheld uint32
 }
 
 // Size returns the size in bytes of a ring for n entries of the given length: whole pages. ok is
@@ -77,7 +79,16 @@ func (r *Ring) EntryLen() int { return 1 << r.shift }
 func (r *Ring) Cap() uint32 { return r.mask }
 
 func (r *Ring) producer() uint32 { return atomic.LoadUint32(r.word(producerAt)) & r.mask }
-func (r *Ring) consumer() uint32 { return atomic.LoadUint32(r.word(consumerAt)) & r.mask }
+func (r *Ring) consumer() uint32 {
+	return (atomic.LoadUint32(r.word(consumerAt)) + r.withheld) & r.mask
+}
+
+// Limit lets the program, the producer of an empty ring, have n entries in it at most, which may be
+// none. To the program those that it does not get look as if they were in use.
+func (r *Ring) Limit(n uint32) {
+	r.withheld = r.mask - min(n, r.mask)
+	atomic.StoreUint32(r.word(consumerAt), -r.withheld&r.mask)
+}
 
 // Len returns the number of entries in the ring.
 func (r *Ring) Len() uint32 { return (r.producer() - r.consumer()) & r.mask }
@@ -97,7 +108,7 @@ func (r *Ring) Take(dst []byte) bool {
 		return false
 	}
 	copy(dst[:r.EntryLen()], r.entry(at))
-	atomic.StoreUint32(r.word(consumerAt), (at+1)&r.mask)
+	atomic.StoreUint32(r.word(consumerAt), (at+1-r.withheld)&r.mask)
 	return true
 }
 

@@ -163,3 +163,32 @@ func TestOpen(t *testing.T) {
 		t.Error("Open of memory that is too short")
 	}
 }
+
+// TestLimit: the producer of a ring with a limit finds it full at that many entries, also behind
+// the end of the ring, and each entry comes out in its order.
+func TestLimit(t *testing.T) {
+	for n := range uint32(8) {
+		r := make1(t, 7, 20)
+		r.Limit(n)
+		got := make([]byte, r.EntryLen())
+		// the producer's view: it knows the two words alone
+		isFull := func() bool {
+			return (binary.NativeEndian.Uint32(r.b[producerAt:])+1)&r.mask == binary.NativeEndian.Uint32(r.b[consumerAt:])&r.mask
+		}
+		next, want := byte(0), byte(0)
+		for round := range 50 {
+			for !isFull() {
+				r.Put(func(b []byte) { b[0] = next; next++ })
+			}
+			if r.Len() != n {
+				t.Fatalf("limit %d, round %d: %d entries when it is full", n, round, r.Len())
+			}
+			for range min(int(n), 1+round%3) {
+				if !r.Take(got) || got[0] != want {
+					t.Fatalf("limit %d, round %d: entry %d in place of %d", n, round, got[0], want)
+				}
+				want++
+			}
+		}
+	}
+}

@@ -24,10 +24,11 @@ const (
 	GIDs                       // the GIDs are in another order
 	Keys                       // the two keys of a memory region differ
 	Undefined                  // what is undefined in a completion with an error is rubbish
+	Sizes                      // the limits are those of small cards, and there is no more room than asked for
 	liberties
 )
 
-var libertyNames = [liberties]string{"work", "completions", "events", "bytes", "rnr", "gids", "keys", "undefined"}
+var libertyNames = [liberties]string{"work", "completions", "events", "bytes", "rnr", "gids", "keys", "undefined", "sizes"}
 
 // String returns the name of the liberty in a Plan.
 func (l Liberty) String() string { return libertyNames[l] }

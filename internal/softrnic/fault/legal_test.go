@@ -19,8 +19,8 @@ func TestLiberties(t *testing.T) {
 		{"seed=1", nil},
 		{"legal=bytes", []Liberty{Bytes}},
 		{"legal=bytes,legal=rnr", []Liberty{Bytes, RNR}},
-		{"legal=-work,legal=-bytes,legal=-keys,legal=-gids,legal=-rnr", []Liberty{Completions, Events, Undefined}},
-		{"legal,legal=-work", []Liberty{Completions, Events, Bytes, RNR, GIDs, Keys, Undefined}},
+		{"legal=-work,legal=-bytes,legal=-keys,legal=-gids,legal=-rnr", []Liberty{Completions, Events, Undefined, Sizes}},
+		{"legal,legal=-work", []Liberty{Completions, Events, Bytes, RNR, GIDs, Keys, Undefined, Sizes}},
 	} {
 		i := injector(t, tt.specs)
 		var got []Liberty
