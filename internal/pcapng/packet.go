@@ -28,7 +28,7 @@ func appendPacket(b []byte, from, to *end, h header, payload []byte) []byte {
 	if h.syn {
 		segment += 4 // the window scale option
 	}
-	sum := uint32(protocolTCP + segment) // of the pseudo header: protocol, length, addresses
+	sum := uint64(protocolTCP + segment) // of the pseudo header: protocol, length, addresses
 	sum = add(add(sum, src.AsSlice()), dst.AsSlice())
 	if src.Is6() {
 		b = be.AppendUint16(b, 0x86DD)
@@ -73,19 +73,23 @@ func (h *header) flags() (b byte) {
 	return b
 }
 
-// add adds b to a sum of 16-bit words (RFC 1071). A packet has too few words for it to overflow.
-func add(sum uint32, b []byte) uint32 {
+// add adds b to a sum of 16-bit words (RFC 1071). It adds words of 32 bits, which is the same modulo
+// 2^16-1. A packet has too few words for the sum to overflow.
+func add(sum uint64, b []byte) uint64 {
+	for ; len(b) >= 8; b = b[8:] {
+		sum += uint64(binary.BigEndian.Uint32(b)) + uint64(binary.BigEndian.Uint32(b[4:]))
+	}
 	for ; len(b) > 1; b = b[2:] {
-		sum += uint32(binary.BigEndian.Uint16(b))
+		sum += uint64(binary.BigEndian.Uint16(b))
 	}
 	if len(b) > 0 {
-		sum += uint32(b[0]) << 8
+		sum += uint64(b[0]) << 8
 	}
 	return sum
 }
 
 // fold returns the checksum of a sum.
-func fold(sum uint32) uint16 {
+func fold(sum uint64) uint16 {
 	for sum > 0xFFFF {
 		sum = sum>>16 + sum&0xFFFF
 	}

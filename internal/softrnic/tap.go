@@ -91,7 +91,7 @@ func (t *tap) SentFPDUs(bufs [][]byte, off uint64, markers bool) {
 		t.flow.SentFPDUs(bufs, off, markers)
 	}
 	if t.dev.trace != nil && !markers {
-		t.messages(&t.out, trace.Out, slices.Concat(bufs...))
+		t.messages(&t.out, trace.Out, bufs...)
 	}
 }
 
@@ -141,15 +141,21 @@ func (t *tap) flowOf(kind trace.Kind, number uint64) uint64 {
 }
 
 // messages tells the trace of the messages that end in FPDUs.
-func (t *tap) messages(w *way, kind trace.Kind, p []byte) {
+func (t *tap) messages(w *way, kind trace.Kind, bufs ...[]byte) {
 	t.begun.Do(t.begins)
 	q := t.q.Load()
-	for len(p) > 0 {
-		size, ok := pcapng.FPDULen(p, 0, false)
-		if !ok || size > len(p) {
+	var b [segmentFront]byte
+	o := octets{bufs: bufs}
+	for _, p := range bufs {
+		o.left += len(p)
+	}
+	for o.skip(0); o.left > 0; {
+		front := o.front(b[:])
+		size, ok := pcapng.FPDULen(front, 0, false)
+		if !ok || size > o.left {
 			return // the connection has ended
 		}
-		if ulpdu := p[2:][:min(int(binary.BigEndian.Uint16(p)), size-2)]; w.segment(ulpdu, t.framed, t.dev.trace.Now()) {
+		if n := int(binary.BigEndian.Uint16(front)); w.segment(front[2:min(2+n, len(front))], n, t.framed, t.dev.trace.Now()) {
 			w.number++
 			if q != nil {
 				w.e.Kind, w.e.Flow = kind, t.flowOf(kind, w.number)
@@ -159,26 +165,58 @@ func (t *tap) messages(w *way, kind trace.Kind, p []byte) {
 			}
 			w.began = time.Time{}
 		}
-		p = p[size:]
+		o.skip(size)
 	}
 }
 
-// segment is the event that a DDP segment passes. It reports whether that ends a message.
-func (w *way) segment(ulpdu []byte, framed bool, now time.Time) (last bool) {
+// segmentFront is how much of an FPDU the trace looks at: its length, and the longest headers.
+const segmentFront = 2 + ddp.UntaggedHeaderLen + rdmap.AtomicRequestLen
+
+// octets are the octets of several slices, from at on.
+type octets struct {
+	bufs [][]byte
+	at   int // in the first slice
+	left int
+}
+
+// front copies the first octets to b, and returns them.
+func (o *octets) front(b []byte) []byte {
+	n, at := 0, o.at
+	for _, p := range o.bufs {
+		if n += copy(b[n:], p[at:]); n == len(b) {
+			break
+		}
+		at = 0
+	}
+	return b[:n]
+}
+
+// skip goes on by n octets, which are there.
+func (o *octets) skip(n int) {
+	o.left -= n
+	for o.at += n; len(o.bufs) > 0 && o.at >= len(o.bufs[0]); o.bufs = o.bufs[1:] {
+		o.at -= len(o.bufs[0])
+	}
+}
+
+// segment is the event that a DDP segment of n bytes passes, of which this is the front. It reports
+// whether that ends a message.
+func (w *way) segment(front []byte, n int, framed bool, now time.Time) (last bool) {
 	begins := w.began.IsZero()
 	if begins {
 		w.e, w.began = trace.Event{}, now
 	}
-	if h, payload, err := ddp.ParseTagged(ulpdu); err == nil {
+	rest := n - len(front)
+	if h, payload, err := ddp.ParseTagged(front); err == nil {
 		if begins {
 			op, _ := rdmap.ParseControl(h.RsvdULP)
 			w.e.Op = op.String()
 			w.e.Seen, w.e.Addr, w.e.Key = true, h.TO, uint32(h.STag)
 		}
-		w.e.N += uint32(len(payload))
+		w.e.N += uint32(len(payload) + rest)
 		return h.Last
 	}
-	h, payload, err := ddp.ParseUntagged(ulpdu)
+	h, payload, err := ddp.ParseUntagged(front)
 	if err != nil {
 		w.e.Op = "a segment that is wrong"
 		return true
@@ -188,7 +226,7 @@ func (w *way) segment(ulpdu []byte, framed bool, now time.Time) (last bool) {
 		w.e.Op = op.String()
 		payload = w.untagged(op, payload, framed)
 	}
-	w.e.N += uint32(len(payload))
+	w.e.N += uint32(len(payload) + rest)
 	return h.Last
 }
 
