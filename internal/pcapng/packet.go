@@ -73,8 +73,8 @@ func (h *header) flags() (b byte) {
 	return b
 }
 
-// add adds b to a sum of 16-bit words (RFC 1071). It adds words of 32 bits, which is the same modulo
-// 2^16-1. A packet has too few words for the sum to overflow.
+// add adds b to a sum of 16-bit words (RFC 1071). It adds words of 32 bits, which is the same
+// modulo 2^16-1. A packet has too few words for the sum to overflow.
 func add(sum uint64, b []byte) uint64 {
 	for ; len(b) >= 8; b = b[8:] {
 		sum += uint64(binary.BigEndian.Uint32(b)) + uint64(binary.BigEndian.Uint32(b[4:]))

@@ -121,7 +121,7 @@ func (s *supervisor) endTrace() {
 		return
 	}
 	if lost, err := s.trace.Close(); lost > 0 || err != nil {
-		s.log.Warn("the trace is not complete", "events lost", lost, "err", err)
+		s.log.Warn("the trace is not complete", "lost", lost, "err", err)
 	}
 }
 
@@ -164,6 +164,6 @@ func (c *capture) end(log *slog.Logger) {
 	}
 	_ = c.packets.Close() // a Spool does not fail
 	if lost, err := c.spool.Close(); lost > 0 || err != nil {
-		log.Warn("the capture is not complete", "packets lost", lost, "err", err)
+		log.Warn("the capture is not complete", "lost", lost, "err", err)
 	}
 }
