@@ -53,7 +53,7 @@ func serveHTTP(ctx context.Context, c *cli.Command, flag string, server *tls.Con
 		return nil, err
 	}
 	log := newLog(c)
-	log.Info(flag, "at", l.Addr())
+	log.Info(flag, "address", l.Addr())
 	return monitor.Serve(l, server, h, log), nil
 }
 

@@ -194,7 +194,7 @@ func TestLogIsTheSame(t *testing.T) {
 	prototest.Wait(t, "the server listens", func() bool { return strings.Contains(errs.String(), `"listening"`) })
 	cancel()
 	<-ended
-	for _, want := range []string{`"at":"127.0.0.1:`, `"address":"127.0.0.1:`, `"writable":false`} {
+	for _, want := range []string{`"address":"127.0.0.1:`, `"address":"127.0.0.1:`, `"writable":false`} {
 		if !strings.Contains(errs.String(), want) {
 			t.Errorf("%s is not in\n%s", want, errs)
 		}

@@ -45,7 +45,7 @@ func startMetrics(t *testing.T, line string) (address, pin string, errs *listeni
 	})
 	_, pin, _ = strings.Cut(errs.String(), "--tls-pin ")
 	pin, _, _ = strings.Cut(pin, `"`)
-	m := regexp.MustCompile(` msg=metrics at=\S+:(\d+)\n`).FindStringSubmatch(errs.String())
+	m := regexp.MustCompile(` msg=metrics address=\S+:(\d+)\n`).FindStringSubmatch(errs.String())
 	if m == nil {
 		t.Fatalf("rddp %s says %v", line, errs)
 	}

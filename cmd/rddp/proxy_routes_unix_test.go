@@ -31,7 +31,7 @@ func TestProxyRoutes(t *testing.T) {
 	}
 	write("rddp://127.0.0.1:0 " + service + "\n")
 	exit := startProcess(t, "proxy", "-routes", file, "-health", "127.0.0.1:0", "-drain", "1h")
-	exit.line(t, ` msg=health at=127\.0\.0\.1:\d+$`)
+	exit.line(t, ` msg=health address=127\.0\.0\.1:\d+$`)
 	far := exit.line(t, ` msg=listening part=exit .* address=rddp://127\.0\.0\.1:\d+$`)
 	entrance := startProcess(t, "proxy", "-l", "127.0.0.1:0", "-to", far, "-grace", "1h")
 	c := tcptest.Dial(t, entrance.line(t, ` msg=listening `))
@@ -143,7 +143,7 @@ func TestProxyHealth(t *testing.T) {
 	exit := startProcess(t, "proxy", "-listen", "rddp://127.0.0.1:0", "-to", tcptest.Serve(t, tcptest.Echo))
 	far := exit.line(t, " msg=listening ")
 	entrance := startProcess(t, "proxy", "-l", "127.0.0.1:0", "-to", far, "-grace", "1h", "-health", "127.0.0.1:0")
-	_, health, _ := strings.Cut(entrance.text(t, ` msg=health at=127\.0\.0\.1:\d+$`), " at=")
+	_, health, _ := strings.Cut(entrance.text(t, ` msg=health address=127\.0\.0\.1:\d+$`), " address=")
 	c := tcptest.Dial(t, entrance.line(t, " msg=listening "))
 	io.WriteString(c, "x")
 	if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
@@ -184,7 +184,7 @@ func TestHealthWithoutDescriptors(t *testing.T) {
 	exit.cmd.Args = slices.Concat([]string{"/bin/sh", "-c", `ulimit -n 48 && exec "$@"`, "sh"}, exit.cmd.Args)
 	exit.cmd.Path = "/bin/sh"
 	exit.start(t)
-	_, health, _ := strings.Cut(exit.text(t, ` msg=health at=127\.0\.0\.1:\d+$`), " at=")
+	_, health, _ := strings.Cut(exit.text(t, ` msg=health address=127\.0\.0\.1:\d+$`), " address=")
 	address := strings.TrimPrefix(exit.line(t, " msg=listening "), "rddp://")
 	var silent []*net.TCPConn
 	for range 64 { // connections that are not accepted wait in the listener

@@ -120,6 +120,7 @@ func TestProxyProcesses(t *testing.T) {
 	far := exit.line(t, ` msg=listening part=exit to=127\.0\.0\.1:\d+ address=rddp://127\.0\.0\.1:\d+$`)
 	entrance := startProcess(t, "proxy", "-v", "-no-crc", "-l", "127.0.0.1:0", "-to", far, "-grace", "1h")
 	near := entrance.line(t, ` msg=listening part=entrance to=rddp://127\.0\.0\.1:\d+ address=127\.0\.0\.1:\d+$`)
+	exit.line(t, ` level=DEBUG msg="an entrance has tried this exit" peer=127\.0\.0\.1:\d+$`)
 
 	const conns, n = 8, 1 << 20
 	want := bytes.Repeat([]byte("0123456789abcdef"), n/16)

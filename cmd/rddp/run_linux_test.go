@@ -22,7 +22,7 @@ func TestRunMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.start(t)
-	line := p.text(t, ` msg=metrics at=127\.0\.0\.1:\d+$`)
+	line := p.text(t, ` msg=metrics address=127\.0\.0\.1:\d+$`)
 	address := regexp.MustCompile(`127\.0\.0\.1:\d+$`).FindString(line)
 	if text := scrape(t, "http://"+address+"/metrics"); !strings.Contains(text, "\n"+`rddp_run_tcp_connections_total{fate="ddp"} 0`+"\n") {
 		t.Errorf("the metrics are\n%.2000s", text)

@@ -3,6 +3,7 @@ package monitor
 import (
 	"crypto/tls"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -58,6 +59,10 @@ func Handler(command string, more ...prometheus.Collector) http.Handler {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	r.MustRegister(more...)
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		io.WriteString(w, `<p><a href="/metrics">metrics</a>, <a href="/connections">connections</a></p>`+"\n")
+	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(r, promhttp.HandlerOpts{}))
 	started := time.Now()
 	mux.HandleFunc("GET "+connectionsPath, func(w http.ResponseWriter, _ *http.Request) {

@@ -76,7 +76,7 @@ func TestMetrics(t *testing.T) {
 	if err != nil || len(problems) > 0 {
 		t.Errorf("%v, %v", problems, err)
 	}
-	for path, want := range map[string]int{"/": http.StatusNotFound, "/connections/1": http.StatusNotFound} {
+	for path, want := range map[string]int{"/": http.StatusOK, "/none": http.StatusNotFound, "/connections/1": http.StatusNotFound} {
 		if got := get(t, at+path).StatusCode; got != want {
 			t.Errorf("%s: status %d, want %d", path, got, want)
 		}

@@ -155,7 +155,11 @@ func (r *Report) summary() string {
 	if r.Machine != "" {
 		text += " (" + r.Machine + ")"
 	}
-	text += fmt.Sprintf("; load %s; medians of %d rounds of %v", r.Load, r.Rounds, r.Time)
+	rounds := "one round"
+	if r.Rounds != 1 {
+		rounds = fmt.Sprintf("medians of %d rounds", r.Rounds)
+	}
+	text += fmt.Sprintf("; load %s; %s of %v", r.Load, rounds, r.Time)
 	if r.Incomplete {
 		text += " at most: the measurement is incomplete"
 	}

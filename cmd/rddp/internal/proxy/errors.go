@@ -23,6 +23,7 @@ var (
 	// ErrGone means that the peer closed the connection before the Proxy dialed.
 	ErrGone = errors.New("the peer has gone")
 
+	errTrial = errors.New("a trial") // internal: no Summary has it
 	errPanic = errors.New("panic; the log has it")
 )
 

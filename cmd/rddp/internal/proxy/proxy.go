@@ -199,6 +199,10 @@ func (p *Proxy) serve(ctx context.Context, c net.Conn, place *accept.Place) {
 	defer func() { // also after a panic, which the accept loop recovers
 		s.Err, s.Duration = err, time.Since(begin)
 		p.open.Add(-1)
+		if errors.Is(err, errTrial) {
+			p.cfg.log().Debug("an entrance has tried this exit", "peer", s.From)
+			return
+		}
 		p.ended.Add(1)
 		if err != nil {
 			p.failed.Add(1)
@@ -270,6 +274,11 @@ func (p *Proxy) exit(ctx context.Context, c *extsock.Conn, place *accept.Place, 
 	if err != nil {
 		from.abort()
 		return fail(p.cause(ctx, err), "MPA startup with the entrance")
+	}
+	if string(request.PrivateData) == trialData {
+		_ = request.Reject(ctx, []byte(trialData)) // the entrance says what has failed
+		from.Close()
+		return errTrial
 	}
 	if !place.Enter() {
 		p.refused.Add(1)

@@ -67,7 +67,7 @@ func (r *Router) Set(ctx context.Context, routes []Route) error {
 	}
 	r.routes = next
 	r.mu.Unlock()
-	r.settle(before, next, opened, routes)
+	r.settle(ctx, before, next, opened, routes)
 	return nil
 }
 
@@ -96,8 +96,9 @@ func (r *Router) open(ctx context.Context, before map[Address]*Proxy, routes []R
 	return next, opened, nil
 }
 
-// settle completes Set: it closes removed listeners and changes targets. It cannot fail.
-func (r *Router) settle(before, next map[Address]*Proxy, opened []*Proxy, routes []Route) {
+// settle completes Set: it closes removed listeners and changes targets, and entrances try their
+// new exits. It cannot fail.
+func (r *Router) settle(ctx context.Context, before, next map[Address]*Proxy, opened []*Proxy, routes []Route) {
 	for listen, p := range before {
 		if next[listen] == nil {
 			r.cfg.log().Info("not listening any more", "address", p.Addr(), "open", p.Stats().Open)
@@ -108,10 +109,19 @@ func (r *Router) settle(before, next map[Address]*Proxy, opened []*Proxy, routes
 		if p := next[route.Listen]; p.Target() != route.To {
 			_ = p.Retarget(route.To) // cannot fail, because the sides have not changed
 			r.cfg.log().Info("another target", "address", p.Addr(), "to", route.To)
+			r.try(ctx, p)
 		}
 	}
 	for _, p := range opened {
 		r.cfg.log().Info("listening", "part", p.part(), "to", p.Target(), "address", p.Addr())
+		r.try(ctx, p)
+	}
+}
+
+// try lets an entrance try its exit, in the background.
+func (r *Router) try(ctx context.Context, p *Proxy) {
+	if !p.listen.DDP {
+		r.serving.Go(func() { p.try(ctx) })
 	}
 }
 
