@@ -94,7 +94,7 @@ var runDeviceFaults = []Fault{
 		Old: "s < uverbs.RTS && q.sq.Len() > 0", New: "s < uverbs.RTR && q.sq.Len() > 0",
 		Package: "internal/softrnic", Tests: "^TestPostedEarly$"},
 	{Name: "no warning of a Send before RTS whose doorbell is late", File: "internal/softrnic/qp.go",
-		Old: "early := q.isEarly(from)", New: "early := false && q.isEarly(from)",
+		Old: "early, at := q.isEarly(from),", New: "early, at := false && q.isEarly(from),",
 		Package: "internal/softrnic", Tests: "^TestPostedEarly$"},
 	{Name: "the oldest work request blamed for another one", File: "internal/softrnic/outgoing.go",
 		Old: "return f.status != uverbs.Success || f == o.culprit }), 0)", New: "return f.status != uverbs.Success && f == o.culprit }), 0)",

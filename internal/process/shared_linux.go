@@ -56,6 +56,17 @@ func (p *Process) Has(parts []Shared, addr, n uint64, write bool) error {
 	})
 }
 
+// Private calls do for the parts of the n bytes at addr that are mapped privately. It returns an
+// error if some of the bytes are not mapped: do gets only parts in front of these then.
+func (p *Process) Private(addr, n uint64, do func(addr, n uint64)) error {
+	return p.walk(addr, n, func(m mapping) error {
+		if from, to := max(m.from, addr), min(m.to, addr+n); m.rest[3] != 's' {
+			do(from, to-from)
+		}
+		return nil
+	})
+}
+
 // A mapping is a line of /proc/PID/maps: "from-to rights offset device inode path".
 type mapping struct {
 	from, to uint64

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/internal/softrnic/check"
 )
@@ -23,6 +24,8 @@ type checkedFlight struct {
 	list   []byte
 	sum    uint32
 	known  bool // sum is valid
+	// The payload may be what a Read in front brings, so sum is taken behind the fence
+	fenced bool
 }
 
 // sumLimit bounds the bytes of a work request that are looked at.
@@ -38,7 +41,7 @@ var (
 func (x *checkedFlight) sumNow() (sum uint32, ok bool) {
 	b := sumBuffers.Get().(*[]byte)
 	defer sumBuffers.Put(b)
-	c := cursor{pd: x.pd, list: x.list, posted: x.posted}
+	c := cursor{pd: x.pd, list: x.list, quiet: true}
 	for left := min(total(x.list), sumLimit); left > 0; {
 		part := (*b)[:min(left, uint64(len(*b)))]
 		if c.gather(part) != nil {
@@ -50,16 +53,20 @@ func (x *checkedFlight) sumNow() (sum uint32, ok bool) {
 	return sum, true
 }
 
-// spansOf returns the memory of a list, at most of its first n bytes.
-func spansOf(list []byte, n uint64) (all []check.Span) {
+// spansOf returns the memory of a list, at most of its first n bytes, by the addresses that it has
+// in the program. A list may name it by others: see ibv_reg_mr_iova(3).
+func (pd *protectionDomain) spansOf(list []byte, n uint64) (all []check.Span) {
+	pd.mu.RLock()
+	defer pd.mu.RUnlock()
 	for n > 0 {
 		s, rest, ok := uverbs.ParseSGE(list)
 		if !ok {
 			break
 		}
 		part := min(uint64(s.Len), n)
-		if list, n = rest, n-part; part > 0 {
-			all = append(all, check.Span{Addr: s.Addr, Len: part})
+		list, n = rest, n-part
+		if m := pd.regions[s.LKey]; m != nil && part > 0 {
+			all = append(all, check.Span{Addr: m.Start + (s.Addr - m.VA), Len: part})
 		}
 	}
 	return all
@@ -72,15 +79,55 @@ func (q *queuePair) checkMemory(f *flight, w *uverbs.SendWR) {
 	}
 	x := f.checked
 	if x.list = slices.Clone(w.SGEs); !isRead(w.Op) {
-		x.sum, x.known = x.sumNow()
+		if x.fenced = w.Flags&uverbs.Fence != 0 && q.kind != uverbs.UD; !x.fenced {
+			x.sum, x.known = x.sumNow()
+		}
 		return
 	}
-	var others bool
-	q.checked.doAt(inCall, x.posted, x.k, func(p *check.Pair) (all []check.Finding) {
-		all, others = p.Reads(f, spansOf(x.list, uint64(f.n)))
-		return all
-	})
-	if !others {
+	own := x.pd.spansOf(x.list, uint64(f.n))
+	x.pd.sinks.doAt(inCall, x.posted, x.k, func(s *check.Sinks) []check.Finding { return s.Reads(x.of, f, own) })
+	x.sum, x.known = x.sumNow()
+}
+
+// checkedSinks are the sinks of a protection domain.
+type checkedSinks struct {
+	mu    locks.Mutex[locks.Leaf]
+	sinks check.Sinks // +checklocks:mu
+}
+
+// doAt calls f with the sinks, and reports what f finds at a place: see AddAt.
+func (c *checkedSinks) doAt(what string, site check.Site, k *check.Reporter, f func(s *check.Sinks) []check.Finding) {
+	c.mu.Lock()
+	all := f(&c.sinks)
+	c.mu.Unlock()
+	k.AddAt(what, site, all...)
+}
+
+// isShared reports whether the answer of another Read may lie in the memory for that of f.
+func (c *checkedSinks) isShared(f *flight) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sinks.IsShared(f)
+}
+
+// ends is the event that the Read of f is over.
+func (c *checkedSinks) ends(f *flight) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sinks.HasRead(f)
+}
+
+// forgets is the event that the Reads of a queue pair are over.
+func (c *checkedSinks) forgets(pair string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sinks.Forgets(pair)
+}
+
+// checkBegins is the event that the first piece of a work request is about to be sent.
+func (f *flight) checkBegins() {
+	if x := f.checked; x != nil && x.fenced {
+		x.fenced = false
 		x.sum, x.known = x.sumNow()
 	}
 }
@@ -91,7 +138,7 @@ func (q *queuePair) checkSent(f *flight) {
 	switch {
 	case x == nil:
 	case isRead(f.op):
-		q.checked.do(x.k, func(p *check.Pair) []check.Finding { p.HasRead(f); return nil })
+		x.pd.sinks.ends(f)
 	case x.known:
 		if sum, ok := x.sumNow(); ok && sum != x.sum {
 			x.k.AddAt(posted, x.posted, check.Changes(x.of, fmt.Sprintf("%#x (%v, %d bytes)", f.id, f.op, f.n), f.signaled))
@@ -107,6 +154,9 @@ func (f *flight) checkSink() {
 		return
 	}
 	x.known = false
+	if x.pd.sinks.isShared(f) { // what has changed it may be the answer of another one
+		return
+	}
 	if sum, ok := x.sumNow(); ok && sum != x.sum {
 		x.k.AddAt(posted, x.posted, check.WritesSink(x.of, fmt.Sprintf("%#x (%v, %d bytes)", f.id, f.op, f.n)))
 	}
@@ -117,7 +167,10 @@ func (q *queuePair) checkTaken(w *uverbs.RecvWR) {
 	if q.checked == nil {
 		return
 	}
-	own, others := spansOf(w.SGEs, uverbs.MaxMessage), q.recv.spans()
+	if q.srq == nil {
+		q.recvCQ.checkTook()
+	}
+	own, others := q.pd.spansOf(w.SGEs, uverbs.MaxMessage), q.recv.spans(q.pd)
 	q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.Takes(q.receivesName(), own, others) })
 }
 
@@ -130,18 +183,30 @@ func (q *queuePair) receivesName() string {
 }
 
 // spans returns the memory of the receives in the queue, of the first few.
-func (r *receiveQueue) spans() (all [][]check.Span) {
+func (r *receiveQueue) spans(pd *protectionDomain) (all [][]check.Span) {
+	for _, entry := range r.peek() {
+		if w, err := uverbs.ParseRecvWR(entry); err == nil {
+			all = append(all, pd.spansOf(w.SGEs, uverbs.MaxMessage))
+		}
+	}
+	return all
+}
+
+// peek returns the first entries of the queue.
+func (r *receiveQueue) peek() (all [][]byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ring == nil {
 		return nil
 	}
 	const few = 64
-	entry := make([]byte, r.ring.EntryLen())
-	for i := uint32(0); i < few && r.ring.Peek(i, entry); i++ {
-		if w, err := uverbs.ParseRecvWR(entry); err == nil {
-			all = append(all, spansOf(w.SGEs, uverbs.MaxMessage))
+	b := make([]byte, few*r.ring.EntryLen())
+	for i := range few {
+		entry := b[i*r.ring.EntryLen():][:r.ring.EntryLen()]
+		if !r.ring.Peek(uint32(i), entry) {
+			break
 		}
+		all = append(all, entry)
 	}
 	return all
 }
@@ -151,10 +216,11 @@ func (q *queuePair) checkPlaced(id uint64, list []byte, n uint32) {
 	if q.checked == nil || n == 0 {
 		return
 	}
+	into := q.pd.spansOf(list, uint64(n))
 	c := q.recvCQ
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ring != nil {
-		q.ctx.dev.check.Add(c.checked.Places(q.receivesName(), id, spansOf(list, uint64(n)), int(c.ring.Len()))...)
+		q.ctx.dev.check.Add(c.checked.Places(q.receivesName(), q.num, id, into, int(c.ring.Len()))...)
 	}
 }

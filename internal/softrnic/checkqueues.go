@@ -2,6 +2,7 @@ package softrnic
 
 import (
 	"encoding/binary"
+	"net/netip"
 	"runtime"
 	"slices"
 	"time"
@@ -32,7 +33,11 @@ func (q *queuePair) checkPair(asked *uverbs.Caps) {
 	if q.ctx.dev.check != nil {
 		q.checked = &checkedPair{pair: check.Pair{Name: q.String(), MaxSend: int(max(asked.MaxSendWR, 1))}, posts: check.Posts{Slots: q.sq.Cap() + 1}}
 		q.recvCQ.checkReceives(q.recv, q.srq == nil)
-		q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.Asks(max(asked.MaxSendSGE, asked.MaxRecvSGE)) })
+		sges := asked.MaxSendSGE
+		if q.srq == nil { // else verbs ignore max_recv_sge
+			sges = max(sges, asked.MaxRecvSGE)
+		}
+		q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.Asks(sges) })
 	}
 }
 
@@ -145,7 +150,7 @@ func (q *queuePair) checkEnds(to uverbs.State) {
 		return
 	}
 	d.ends.mu.Lock()
-	all := d.ends.ends.Sets(check.End{Name: q.String(), QPN: q.num, Peer: a.DestQPN, RQPSN: a.RQPSN, SQPSN: a.SQPSN, MTU: a.MTU, InRTS: to == uverbs.RTS})
+	all := d.ends.ends.Sets(check.End{Name: q.String(), QPN: q.num, Peer: a.DestQPN, RQPSN: a.RQPSN, SQPSN: a.SQPSN, MTU: a.MTU, InRTS: to == uverbs.RTS, Reliable: q.kind == uverbs.RC})
 	d.ends.mu.Unlock()
 	for _, f := range all {
 		of := q
@@ -158,10 +163,12 @@ func (q *queuePair) checkEnds(to uverbs.State) {
 	}
 }
 
-// checkKeyOf is the event that a datagram comes with a Q_Key that q does not have.
-func (q *queuePair) checkKeyOf(key uint32) {
+// checkKeyOf is the event that a datagram comes from a queue pair with a Q_Key that q does not
+// have.
+func (q *queuePair) checkKeyOf(key uint32, from netip.Addr, qpn uint32) {
 	if q.checked != nil {
-		q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return []check.Finding{p.RefusesDatagram(key)} })
+		own := q.ctx.dev.has(from.As16()) && q.ctx.dev.find(qpn) != nil
+		q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return []check.Finding{p.RefusesDatagram(key).OfPeer(own)} })
 	}
 }
 
@@ -199,8 +206,10 @@ func (q *queuePair) checkPosted(f *flight, w *uverbs.SendWR, slot uint32) {
 	}
 	f.checked = &checkedFlight{k: q.ctx.dev.check, of: q.String(), pd: q.pd, posted: q.checkTakes(slot)}
 	q.checkMemory(f, w)
+	// Another thread may poll and then post meanwhile, so what waits is read first.
+	waiting := int(q.sq.Len())
 	_, polled := q.sendCQ.progress()
-	q.checked.doAt(inCall, f.checked.posted, q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.Posts(f.signaled, int(q.sq.Len()), polled) })
+	q.checked.doAt(inCall, f.checked.posted, q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.Posts(f.signaled, waiting, polled) })
 	if f.signaled {
 		q.sendCQ.checkMayCome(f.checked.posted)
 	}
@@ -228,13 +237,18 @@ func (q *queuePair) checkFlush() {
 	if q.checked == nil {
 		return
 	}
-	polled := q.sendCQ.hasPolledError(q.num) || q.recvCQ.hasPolledError(q.num)
-	q.checked.doAt(inCall, q.firstPost(), q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.Flushes(int(q.sq.Len()), polled) })
+	q.pd.sinks.forgets(q.String())
+	n := int(q.sq.Len())
+	failed := q.sendCQ.hasPolledError(q.num) || q.recvCQ.hasPolledError(q.num)
+	_, polled := q.sendCQ.progress()
+	_, received := q.recvCQ.progress()
+	q.checked.doAt(inCall, q.firstPost(), q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.Flushes(n, failed, polled+received) })
 }
 
-// checkBegun is the event that a work request has failed before it has begun.
-func (q *queuePair) checkBegun(f *flight) {
-	if q.checked != nil && isRead(f.op) && (f.status == uverbs.LocalQPErr || f.status == uverbs.RemoteInvalidErr) {
+// checkBegun is the event that a work request has failed before it has begun. lacksDepth says that
+// it is a Read or an atomic without depth.
+func (q *queuePair) checkBegun(f *flight, lacksDepth bool) {
+	if q.checked != nil && lacksDepth {
 		q.checked.doAt(posted, f.checked.posted, q.ctx.dev.check, func(p *check.Pair) []check.Finding { return []check.Finding{p.ReadsWithout(f.why)} })
 	}
 }
@@ -277,6 +291,7 @@ func (q *queuePair) checkReset(ends bool) {
 		p.Resets()
 		return all
 	})
+	q.pd.sinks.forgets(q.String())
 	q.checked.mu.Lock()
 	q.checked.posts.Resets()
 	q.checked.managed, q.checked.inRTS = false, false
@@ -340,15 +355,32 @@ func (q *completionQueue) progress() (next, polled int) {
 func (q *completionQueue) checkMayCome(s check.Site) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	const few = 16
-	if q.checked.signaled++; q.ring == nil || len(q.checked.receives) > few {
+	if q.checked.signaled++; q.ring == nil || len(q.checked.receives) > fewReceives {
 		return
 	}
-	n := 0
+	q.ctx.dev.check.AddAt(inCall, s, q.checked.MayCome(q.checked.signaled, q.receivesLocked(), int(q.ring.Len()))...)
+}
+
+// checkTook is the event that a receive that will complete in q is taken from its queue.
+func (q *completionQueue) checkTook() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.ring != nil && len(q.checked.receives) <= fewReceives {
+		q.ctx.dev.check.Add(q.checked.MayCome(q.checked.signaled, q.receivesLocked()+1, int(q.ring.Len()))...)
+	}
+}
+
+// fewReceives is the maximum number of queues of receives that are looked at.
+const fewReceives = 16
+
+// receivesLocked returns how many receives wait in queues whose completions come here.
+//
+// +checklocks:q.mu
+func (q *completionQueue) receivesLocked() (n int) {
 	for _, r := range q.checked.receives {
 		n += r.waiting()
 	}
-	q.ctx.dev.check.AddAt(inCall, s, q.checked.MayCome(q.checked.signaled, n, int(q.ring.Len()))...)
+	return n
 }
 
 // checkPutLocked is the event that a completion has come. lost says that the ring had no room.
@@ -445,28 +477,45 @@ func (q *completionQueue) checkForgets(qpn uint32) {
 }
 
 // The structs ibv_cq and ibv_qp of libibverbs, whose addresses are the user handles, have a mutex
-// and a condition behind the handle, and then the numbers of acknowledged events. The two have the
-// sizes of glibc's and musl's.
+// and a condition behind the handle, and then the numbers of acknowledged events. A condition has
+// the same size in glibc and in musl, and a mutex has not on arm64.
 var (
-	mutexLen = map[string]uint64{"amd64": 40, "arm64": 48}[runtime.GOARCH]
-	cqAcks   = counterIn{handleAt: 24, at: 32 + mutexLen + condLen}
-	asyncCQ  = counterIn{handleAt: 24, at: 32 + mutexLen + condLen + 4}
-	qpAcks   = counterIn{handleAt: 48, at: 64 + mutexLen + condLen}
+	cqAcks  = counterIn{handleAt: 24, at: 32 + condLen}
+	asyncCQ = counterIn{handleAt: 24, at: 32 + condLen + 4}
+	qpAcks  = counterIn{handleAt: 48, at: 64 + condLen}
 )
 
 const condLen = 48
 
-// A counterIn says where a struct of libibverbs has its handle, and a number of events.
+// mutexLens has the lengths that a mutex may have.
+func mutexLens(arch string) []uint64 {
+	if arch == "arm64" {
+		return []uint64{48, 40}
+	}
+	return []uint64{40}
+}
+
+// A counterIn says where a struct of libibverbs has its handle, and a number of events. The length
+// of the mutex adds to the latter.
 type counterIn struct{ handleAt, at uint64 }
 
-// read returns the number of events that the program has acknowledged. ok is false if there is no
-// such struct.
-func (x counterIn) read(p Process, addr uint64, handle uint32) (n uint32, ok bool) {
+// lacks returns how many of the events that the program has got it has not acknowledged. ok is
+// false if there is no such struct. If the number may be at two places, it counts as right if one
+// of them has it.
+func (x counterIn) lacks(p Process, addr uint64, handle, got uint32, arch string) (n int, ok bool) {
 	var h, c [4]byte
-	if p.Read(h[:], addr+x.handleAt) != nil || p.Read(c[:], addr+x.at) != nil {
+	if p.Read(h[:], addr+x.handleAt) != nil || binary.NativeEndian.Uint32(h[:]) != handle {
 		return 0, false
 	}
-	return binary.NativeEndian.Uint32(c[:]), binary.NativeEndian.Uint32(h[:]) == handle
+	for i, mutexLen := range mutexLens(arch) {
+		if p.Read(c[:], addr+x.at+mutexLen) != nil {
+			return 0, false
+		}
+		if m := int(int32(got - binary.NativeEndian.Uint32(c[:]))); i == 0 || m <= 0 {
+			n = m
+		}
+	}
+	return n, true
 }
 
 // ackPatience is how long the destruction of an object may wait for a thread that acknowledges its
@@ -480,13 +529,16 @@ func (c *commands) checkAcks(object, by string, x counterIn, addr uint64, handle
 		return
 	}
 	p, err := c.caller.Process()
-	if n, ok := x.read(p, addr, handle); err != nil || !ok || int32(got-n) <= 0 {
+	if err != nil {
+		return
+	}
+	if n, ok := x.lacks(p, addr, handle, got, runtime.GOARCH); !ok || n <= 0 {
 		return
 	}
 	at := c.caller.Site()
 	time.AfterFunc(ackPatience, func() {
-		if n, ok := x.read(p, addr, handle); ok && int32(got-n) > 0 {
-			c.dev.check.AddAt(inCall, at, check.Unacknowledged(object, by, int(got-n)))
+		if n, ok := x.lacks(p, addr, handle, got, runtime.GOARCH); ok && n > 0 {
+			c.dev.check.AddAt(inCall, at, check.Unacknowledged(object, by, n))
 		}
 	})
 }

@@ -2,6 +2,7 @@ package softrnic
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/rddp/rddp/internal/locks"
@@ -41,14 +42,21 @@ func (c *commands) makes(object fmt.Stringer, what string) {
 }
 
 // Exits is the event that the process that has opened the device is about to end. Only if the
-// program is checked does the device learn of it.
-func (c *Context) Exits() {
+// program is checked does the device learn of it. Exits may wait for memory that the program
+// withholds. Once over is closed, the process may have ended, and nothing that Exits sees counts.
+func (c *Context) Exits(over <-chan struct{}) {
+	defer c.recovers()
+	for _, m := range c.beginExit() {
+		m.checkMapped(c.dev.check, over)
+	}
+}
+
+// beginExit notes which channels the program has left open, and returns the memory regions.
+func (c *Context) beginExit() []*memoryRegion {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.noteChannelsLocked()
-	for _, m := range c.mrs {
-		m.checkMapped(c.dev.check)
-	}
+	return slices.Collect(maps.Values(c.mrs))
 }
 
 // noteChannelsLocked notes which channels the program has left open. Once its process has ended, no
@@ -57,7 +65,7 @@ func (c *Context) Exits() {
 // +checklocks:c.mu
 func (c *Context) noteChannelsLocked() {
 	for _, ch := range c.channels {
-		ch.left = ch.left || !ch.IsClosed()
+		ch.left = ch.left || ch.IsLeft()
 	}
 }
 
@@ -130,8 +138,8 @@ func (s *spans) has(x check.Span) bool {
 }
 
 // checkKey is the event that a work request of the program, or of a peer if remote is set, names a
-// memory region by a key that may be wrong.
-func (pd *protectionDomain) checkKey(key uint32, remote bool, s check.Site) {
+// memory region by a key that may be wrong. own says that it is a program of this device.
+func (pd *protectionDomain) checkKey(key uint32, remote, own bool, s check.Site) {
 	if pd.check == nil {
 		return
 	}
@@ -141,10 +149,22 @@ func (pd *protectionDomain) checkKey(key uint32, remote bool, s check.Site) {
 	switch {
 	case m != nil, remote && pd.findWindow(key) != nil:
 	case mixed != nil:
-		pd.check.AddAbout(mixed.String(), posted, s, check.BadKey(key, remote, mixed.mixedUp(remote)))
+		pd.check.AddAbout(mixed.String(), posted, s, check.BadKey(key, remote, mixed.mixedUp(remote)).OfPeer(own))
 	default:
-		pd.check.AddAt(posted, s, check.BadKey(key, remote, pd.keys.fate(key, pd)))
+		pd.check.AddAt(posted, s, check.BadKey(key, remote, pd.keys.fate(key, pd)).OfPeer(own))
 	}
+}
+
+// hasOwnPeerLocked reports whether the peer of q is a queue pair of the same device, as far as the
+// connection tells.
+//
+// +checklocks:q.mu
+func (q *queuePair) hasOwnPeerLocked() bool {
+	l, d := q.link, q.ctx.dev
+	if l == nil || !d.has(addrPort(l.conn.RemoteAddr()).Addr().As16()) {
+		return false
+	}
+	return l.kind == linkPlain || d.find(l.peer) != nil
 }
 
 // checkUse is the event that n bytes at addr of the program's memory are accessed through m.
@@ -157,14 +177,20 @@ func (m *memoryRegion) checkUse(addr, n uint64) {
 }
 
 // checkMapped reports m if the program does not have its memory any more. It looks at some pages
-// only.
-func (m *memoryRegion) checkMapped(k *check.Reporter) {
+// only, until over is closed.
+func (m *memoryRegion) checkMapped(k *check.Reporter, over <-chan struct{}) {
 	if m.isOnDemand() {
 		return
 	}
 	var b [1]byte
 	for _, off := range check.Sample(m.Len) {
-		if m.process.Read(b[:], m.Start+off) != nil {
+		err := m.process.Read(b[:], m.Start+off)
+		select {
+		case <-over:
+			return
+		default:
+		}
+		if err != nil {
 			k.Add(check.LacksMemory(m.String(), m.Start+off))
 			return
 		}

@@ -36,6 +36,9 @@ type Channel interface {
 	TakeBack(match func(event []byte) bool) int
 	// IsClosed reports whether the program has closed all descriptors of the channel.
 	IsClosed() bool
+	// IsLeft reports whether the process that has made the channel has its descriptor. Another one
+	// may have inherited a copy.
+	IsLeft() bool
 	Close()
 }
 
@@ -194,6 +197,18 @@ func (c *Context) DoorbellOf(commands []byte) {
 		}
 		last = q
 	}
+}
+
+// HasPosted reports whether work requests wait in a queue of the program.
+func (c *Context) HasPosted() bool {
+	c.pairsMu.RLock()
+	defer c.pairsMu.RUnlock()
+	for _, q := range c.pairs {
+		if q.sq.Len() > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // HasFewPairs reports whether a look at all queue pairs takes less time than finding out which ones

@@ -88,6 +88,9 @@ func (c *testChannel) IsClosed() bool {
 	return c.closed
 }
 
+// IsLeft is a method of Channel: a test's program is one process.
+func (c *testChannel) IsLeft() bool { return !c.IsClosed() }
+
 func (c *testChannel) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

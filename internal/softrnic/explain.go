@@ -177,7 +177,7 @@ func (q *queuePair) explainRemoteLocked(err error) string {
 	case a.Need&ddp.RemoteRead != 0:
 		op, right = "an RDMA Read", uverbs.RemoteRead
 	}
-	q.pd.checkKey(uint32(a.STag), true, nil)
+	q.pd.checkKey(uint32(a.STag), true, q.hasOwnPeerLocked(), nil)
 	why := q.pd.explain(uint32(a.STag), a.TO, a.N, right)
 	if q.life.attrs.Access&right == 0 {
 		why = "the queue pair has no " + accessName(right)

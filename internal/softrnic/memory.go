@@ -35,6 +35,7 @@ type protectionDomain struct {
 	users atomic.Int32
 	keys  *keyBook        // of the device
 	check *check.Reporter // nil if the program is not checked
+	sinks checkedSinks
 	// the two keys of a memory region are not the same
 	keysDiffer bool
 	placing    *placing // nil if bytes are placed in their order
@@ -251,6 +252,8 @@ type cursor struct {
 	list   []byte     // the rest of the list, which begins with an entry that may be done in part
 	skip   uint32     // how much of the first entry is done
 	posted check.Site // where the program has posted the list, or nil
+	// quiet says that the device looks on its own account, and not for a work request
+	quiet bool
 }
 
 // gather fills b with the next len(b) bytes of the list.
@@ -279,7 +282,9 @@ func (c *cursor) walk(b []byte, write bool, do func(p Process, b []byte, addr ui
 		n := min(uint32(len(b)), s.Len-c.skip)
 		m, addr, err := c.pd.find(uverbs.SGE{Addr: s.Addr + uint64(c.skip), Len: n, LKey: s.LKey}, write)
 		if err != nil {
-			c.pd.checkKey(s.LKey, false, c.posted)
+			if !c.quiet {
+				c.pd.checkKey(s.LKey, false, true, c.posted)
+			}
 			return err
 		}
 		if err := m.copy(b[:n], addr, do); err != nil {
@@ -395,7 +400,7 @@ func (c *commands) DeregMR(handle uint32) error {
 	}
 	c.shown.remove(handle)
 	if k := c.dev.check; k != nil {
-		m.checkMapped(k)
+		m.checkMapped(k, nil)
 	}
 	m.deregister()
 	m.pd.users.Add(-1)

@@ -515,6 +515,7 @@ func (q *queuePair) warnEarly(s uverbs.State, at check.Site) {
 func (q *queuePair) drainLocked() {
 	q.mu.Lock()
 	turn, l, state := q.life.turn(), q.link, q.life.attrs.State
+	early := turn == turnEarly && q.isEarly(state) // now: once the state has changed, the program may post
 	q.sender.depth, q.sender.patience, q.sender.strict = int(q.life.attrs.MaxRead), q.life.patience(), q.ctx.dev.strict
 	if turn == turnAwait && q.sq.Len() > 0 {
 		q.waitLocked()
@@ -525,7 +526,7 @@ func (q *queuePair) drainLocked() {
 	q.mu.Unlock()
 	switch turn {
 	case turnEarly:
-		if q.isEarly(state) {
+		if early {
 			q.warnEarly(state, q.firstPost())
 		}
 	case turnFlush:

@@ -121,7 +121,7 @@ func (s *sender) decide(q *queuePair, l *link, begin bool) (p piece) {
 			l.alarmLocked(alarmOwnWork, ownWork)
 		}
 		if l.watchLocked(s.patience); !begun {
-			l.q.checkBegun(s.flight)
+			l.q.checkBegun(s.flight, s.lacksDepth(&l.out))
 			l.retireLocked()
 			return p
 		}
@@ -180,6 +180,9 @@ func (s *sender) post(l *link, b *batch, p piece) bool {
 		return false
 	}
 	if p.kind < pieceRead && p.kind != pieceFrame {
+		if s.done == 0 {
+			s.flight.checkBegins()
+		}
 		if err := s.payload(r.Data[header:]); err != nil {
 			return s.wrong(l, err)
 		}

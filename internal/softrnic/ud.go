@@ -225,7 +225,7 @@ func (q *queuePair) receiveDatagram(h *datagram, payload []byte, from netip.Addr
 	q.mu.Unlock()
 	if !hears {
 		if wrong {
-			q.checkKeyOf(h.key)
+			q.checkKeyOf(h.key, from, h.from)
 		}
 		return
 	}
@@ -241,6 +241,7 @@ func (q *queuePair) receiveDatagram(h *datagram, payload []byte, from netip.Addr
 	q.traceTake(r.ID)
 	at, to := cursor{pd: q.pd, list: r.SGEs}, netip.AddrFrom16(h.gid).Unmap()
 	if err == nil {
+		q.checkTaken(&r)
 		if err = at.scatter(routeHeader(from, to, len(payload))); err == nil {
 			err = at.scatter(payload)
 		}
@@ -256,6 +257,8 @@ func (q *queuePair) receiveDatagram(h *datagram, payload []byte, from netip.Addr
 	}
 	if err != nil {
 		w.Status = localStatus(err)
+	} else {
+		q.checkPlaced(r.ID, r.SGEs, w.Len)
 	}
 	q.traceFilled(w.ID, w.Len, w.Status)
 	q.recvCQ.complete(&w, h.flags&flagSolicited != 0)

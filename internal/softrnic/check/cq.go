@@ -30,6 +30,7 @@ type CQ struct {
 
 // A message is the memory of a message, and the number of its completion.
 type message struct {
+	qpn  uint32
 	at   int
 	id   uint64
 	into []Span
@@ -66,8 +67,8 @@ func (q *CQ) Next() int        { return q.put + q.Held + 1 }
 func (q *CQ) Polled(n int) int { return q.put - n }
 
 // Places is the event that a message is in the memory of a receive of a queue pair, and is about to
-// complete.
-func (q *CQ) Places(pair string, id uint64, into []Span, n int) (all []Finding) {
+// complete. The queue of receives has a name of its own.
+func (q *CQ) Places(queue string, qpn uint32, id uint64, into []Span, n int) (all []Finding) {
 	polled := q.Polled(n)
 	for len(q.messages) > 0 && (q.messages[0].at <= polled || len(q.messages) == maxMessages) {
 		q.messages = q.messages[1:]
@@ -75,12 +76,12 @@ func (q *CQ) Places(pair string, id uint64, into []Span, n int) (all []Finding) 
 	for _, m := range q.messages {
 		for _, x := range m.into {
 			if len(all) == 0 && slices.ContainsFunc(into, x.Overlaps) {
-				all = append(all, Finding{Overwritten, pair, fmt.Sprintf(
+				all = append(all, Finding{Overwritten, queue, fmt.Sprintf(
 					"the message of the receive %#x lies over that of the receive %#x, whose completion the program has not polled", id, m.id)})
 			}
 		}
 	}
-	q.messages = append(q.messages, message{q.Next(), id, into})
+	q.messages = append(q.messages, message{qpn, q.Next(), id, into})
 	return all
 }
 
@@ -90,8 +91,11 @@ func (q *CQ) HasPolledError(qpn uint32, n int) bool {
 	return ok && q.put-n >= at
 }
 
-// Forgets is the event that a queue pair is reset.
-func (q *CQ) Forgets(qpn uint32) { delete(q.failed, qpn) }
+// Forgets is the event that a queue pair is reset or destroyed: nobody waits for its messages.
+func (q *CQ) Forgets(qpn uint32) {
+	delete(q.failed, qpn)
+	q.messages = slices.DeleteFunc(q.messages, func(m message) bool { return m.qpn == qpn })
+}
 
 // MayCome is the event that so many completions may come besides those that are there.
 func (q *CQ) MayCome(signaled, receives, n int) (all []Finding) {

@@ -27,6 +27,8 @@ const (
 	Overlap
 	SameBuffer
 	Overwritten
+	Lost
+	Peer
 	kinds
 )
 
@@ -41,8 +43,8 @@ var kindTable = [kinds]struct {
 	Unmapped:        {"unmapped", "registered memory stays mapped until ibv_dereg_mr(3) has returned: a card keeps the old pages until then", true},
 	SendQueue:       {"send-queue", "ibv_post_send(3), ibv_create_qp(3): at most max_send_wr work requests are outstanding, and the completion of a signaled one frees the places of those up to it", false},
 	CompletionQueue: {"completion-queue", "ibv_create_cq(3): a queue has room for all completions that may come before the program polls; otherwise it overruns (IBV_EVENT_CQ_ERR)", false},
-	Receives:        {"receives", "ibv_post_recv(3): a message needs a receive that is posted before it arrives; otherwise the sender waits (RNR) or, with UD, it is lost", false},
-	State:           {"state", "ibv_modify_qp(3), InfiniBand Architecture 10.3.1: send work requests are posted in RTS, receives from INIT on", false},
+	Receives:        {"receives", "ibv_post_recv(3): a message needs a receive that is posted before it arrives; otherwise the sender waits (RNR)", false},
+	State:           {"state", "ibv_modify_qp(3), InfiniBand Architecture 10.3.1: send work requests are posted not before RTS, and receives not before INIT", false},
 	Wait:            {"wait", "ibv_modify_qp(3), InfiniBand Architecture tables 45 and 78: codes of time in which 0 and 7 do not mean no wait", false},
 	Retry:           {"retry", "ibv_modify_qp(3): retry_cnt is how often a request without an answer is repeated", false},
 	Depth:           {"depth", "ibv_modify_qp(3), ibv_query_device(3): max_rd_atomic and max_dest_rd_atomic bound the Reads and atomics under way, and a device has a limit for them", false},
@@ -53,6 +55,8 @@ var kindTable = [kinds]struct {
 	Overlap:         {"overlap", "ibv_post_recv(3), ibv_post_send(3): memory that is posted belongs to one work request", false},
 	SameBuffer:      {"same-buffer", "ibv_post_recv(3), ibv_post_send(3): only the last message is left in memory that is posted twice", true},
 	Overwritten:     {"overwritten", "ibv_post_recv(3): a message stays until the program has polled its completion and posts the memory again", false},
+	Lost:            {"lost", "ibv_post_recv(3): a datagram needs a receive that is posted before it arrives; programs with UD must expect that some are lost, but this is not the network", true},
+	Peer:            {"peer", "what a program of another device does is no mistake of this one", true},
 	Key:             {"key", "ibv_reg_mr(3): an SGE has the lkey, and the peer gets the rkey, of a memory region of the queue pair's protection domain that is registered", false},
 	PSN:             {"psn", "ibv_modify_qp(3): rq_psn of each end is sq_psn of the other", false},
 	MTU:             {"mtu", "ibv_modify_qp(3): path_mtu is the same at both ends", false},

@@ -25,10 +25,10 @@ func BadKey(key uint32, remote bool, why string) Finding {
 	return Finding{Key, fmt.Sprintf("%s %#x", what, key), why}
 }
 
-// LacksMemory is the event that the program does not have the byte at addr any more, while the
+// LacksMemory is the event that the program cannot read the byte at addr any more, while the
 // memory of a region there is registered.
 func LacksMemory(region string, addr uint64) Finding {
-	return Finding{Unmapped, region, fmt.Sprintf("the program has no memory at %#x any more, and has not deregistered it", addr)}
+	return Finding{Unmapped, region, fmt.Sprintf("the program cannot read its memory at %#x, and has not deregistered it", addr)}
 }
 
 // A Span is n bytes of memory at addr.

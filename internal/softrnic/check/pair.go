@@ -7,15 +7,15 @@ type Pair struct {
 	Name    string
 	MaxSend int // the size of the send queue, as the program has asked for it
 
-	posted int            // work requests since the last reset
-	freed  int            // of these, how many have given back their places
-	marks  []mark         // the signaled ones whose completions the program has not polled
-	silent int            // unsignaled ones in a row
-	looked bool           // the attributes have been looked at
-	sinks  map[any][]Span // of Reads and atomics under way
+	posted int    // work requests since the last reset
+	freed  int    // of these, how many have given back their places
+	marks  []mark // the signaled ones whose completions the program has not polled
+	silent int    // unsignaled ones in a row
+	looked bool   // the attributes have been looked at
 	// In ERR: the work requests that were posted before have been flushed, and how many were posted
 	// after the program had polled a completion with an error
 	flushed bool
+	polled  int // completions when the first work request came behind that poll; -1 before
 	after   int
 }
 
@@ -62,23 +62,6 @@ func (p *Pair) Completes(at int) {
 // Resets is the event that the queue pair goes to RESET, where its queues are empty.
 func (p *Pair) Resets() { *p = Pair{Name: p.Name, MaxSend: p.MaxSend, looked: p.looked} }
 
-// Reads is the event that the program posts a Read or an atomic, which is named by read, with this
-// memory for the answer. others says that other ones under way share some of it.
-func (p *Pair) Reads(read any, own []Span) (all []Finding, others bool) {
-	for _, s := range p.sinks {
-		f := overlaps(p.Name, "two Reads or atomics under way", own, s)
-		all, others = append(all, f...), others || len(f) > 0
-	}
-	if p.sinks == nil {
-		p.sinks = make(map[any][]Span)
-	}
-	p.sinks[read] = own
-	return all, others
-}
-
-// HasRead is the event that a Read or an atomic is over.
-func (p *Pair) HasRead(read any) { delete(p.sinks, read) }
-
 // Takes is the event that the device takes a receive from the queue, in which others are left.
 // The queue has a name of its own, because it may be shared.
 func (p *Pair) Takes(queue string, own []Span, others [][]Span) (all []Finding) {
@@ -109,12 +92,20 @@ func (p *Pair) PostsIn(state string) Finding {
 	return Finding{State, p.Name, "a send work request is posted in " + state + ": on a card ibv_post_send fails, or the work request is lost"}
 }
 
-// Flushes is the event that n work requests are flushed in ERR. polled says that the program has
-// polled a completion with an error of the queue pair.
-func (p *Pair) Flushes(n int, polled bool) (all []Finding) {
-	p.freed, p.marks, p.silent, p.sinks = p.posted, nil, 0, nil
-	if !p.flushed || !polled {
-		p.flushed = true
+// Flushes is the event that n work requests are flushed in ERR. failed says that the program has
+// polled a completion with an error of the queue pair, and polled is how many completions it has
+// polled. A program that polls several at once answers the good ones in front of an error, too, so
+// only what it posts after a later poll counts.
+func (p *Pair) Flushes(n int, failed bool, polled int) (all []Finding) {
+	p.freed, p.marks, p.silent = p.posted, nil, 0
+	if !p.flushed || !failed {
+		p.flushed, p.polled = true, -1
+		return nil
+	}
+	if p.polled < 0 {
+		p.polled = polled
+	}
+	if p.polled == polled {
 		return nil
 	}
 	if p.after += n; p.after > 1 { // one may be there to learn that the queue is drained
@@ -191,7 +182,7 @@ func (p *Pair) LacksReceive() Finding {
 
 // LosesDatagram is the event that a datagram has come and there is no receive.
 func (p *Pair) LosesDatagram() Finding {
-	return Finding{Receives, p.Name, "a datagram is lost, because no receive is posted"}
+	return Finding{Lost, p.Name, "a datagram is lost, because no receive is posted"}
 }
 
 // RefusesDatagram is the event that a datagram has come with a Q_Key that the queue pair does not

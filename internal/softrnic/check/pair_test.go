@@ -46,7 +46,7 @@ func TestSendQueue(t *testing.T) {
 	wants(t, "three that are posted at once", p.Posts(true, 2, 0), SendQueue)
 	p.Resets()
 	wants(t, "one", p.Posts(true, 1, 0))
-	wants(t, "a flush", p.Flushes(1, false))
+	wants(t, "a flush", p.Flushes(1, false, 0))
 	wants(t, "the flush has given back the places", p.Posts(true, 1, 0))
 }
 
@@ -54,12 +54,15 @@ func TestSendQueue(t *testing.T) {
 // Those that were posted before the program could know of the error are no mistake.
 func TestPostsAfterError(t *testing.T) {
 	p := Pair{Name: "QP 1", MaxSend: 16}
-	wants(t, "the flush of what was posted before", p.Flushes(9, true))
-	wants(t, "an error that is not polled", p.Flushes(9, false))
-	wants(t, "one behind it", p.Flushes(1, true))
-	wants(t, "a second one", p.Flushes(1, true), State)
+	wants(t, "the flush of what was posted before", p.Flushes(9, true, 1))
+	wants(t, "an error that is not polled", p.Flushes(9, false, 1))
+	wants(t, "answers to what was polled with the error", p.Flushes(9, true, 2))
+	wants(t, "another one", p.Flushes(1, true, 2))
+	wants(t, "one after another poll", p.Flushes(1, true, 3))
+	wants(t, "a second one", p.Flushes(1, true, 3), State)
 	p.Resets()
-	wants(t, "a new life", p.Flushes(9, true))
+	wants(t, "a new life", p.Flushes(9, true, 3))
+	wants(t, "one in it", p.Flushes(9, true, 4))
 }
 
 // TestAttributes: codes of time that mean for ever or 655 ms, and depths that cards do not have.
@@ -146,25 +149,37 @@ func TestSharedMemory(t *testing.T) {
 	wants(t, "apart", p.Takes("SRQ 1", []Span{{0, 10}}, [][]Span{{{10, 10}}, {{20, 10}}}))
 	wants(t, "equal", p.Takes("SRQ 1", []Span{{0, 10}}, [][]Span{{{0, 10}}}), SameBuffer)
 	wants(t, "in part", p.Takes("SRQ 1", []Span{{0, 10}}, [][]Span{{{20, 5}, {9, 10}}}), Overlap)
-	all, others := p.Reads(1, []Span{{0, 10}})
-	if wants(t, "the first Read", all); others {
-		t.Error("the first Read has others")
+}
+
+// TestSinks: so are two Reads. Where another answer may come first, the memory is shared.
+func TestSinks(t *testing.T) {
+	var s Sinks
+	shared := func(desc string, want ...bool) {
+		t.Helper()
+		for i, w := range want {
+			if got := s.IsShared(i + 1); got != w {
+				t.Errorf("%s: Read %d: %t, want %t", desc, i+1, got, w)
+			}
+		}
 	}
-	all, others = p.Reads(2, []Span{{5, 10}})
-	if wants(t, "the second Read", all, Overlap); !others {
-		t.Error("the second Read has no others")
-	}
-	p.HasRead(1)
-	p.HasRead(2)
-	all, _ = p.Reads(3, []Span{{5, 10}})
-	wants(t, "a Read behind them", all)
+	wants(t, "the first Read", s.Reads("QP 1", 1, []Span{{0, 10}}))
+	wants(t, "one beside it", s.Reads("QP 1", 2, []Span{{10, 10}}))
+	shared("two apart", false, false)
+	wants(t, "one over the first", s.Reads("QP 1", 3, []Span{{5, 5}}), Overlap)
+	shared("two of a queue pair", false, false, true)
+	wants(t, "one of another queue pair", s.Reads("QP 2", 4, []Span{{10, 10}}), SameBuffer)
+	shared("two of two queue pairs", false, true, true, true)
+	s.HasRead(4)
+	shared("one of them is over", false, true, true, false)
+	s.Forgets("QP 1")
+	wants(t, "a Read behind them", s.Reads("QP 2", 5, []Span{{0, 30}}))
 }
 
 // TestOverwritten: a message may lie over another one once the program has polled that one.
 func TestOverwritten(t *testing.T) {
 	q := CQ{Name: "CQ 1", Entries: 9}
 	comes := func(id uint64, n int) []Finding {
-		all := q.Places("QP 1", id, []Span{{0, 10}}, n)
+		all := q.Places("QP 1", 7, id, []Span{{0, 10}}, n)
 		q.Puts(7, false, n+1, time.Time{})
 		return all
 	}
@@ -177,4 +192,8 @@ func TestOverwritten(t *testing.T) {
 	if len(q.messages) > maxMessages {
 		t.Errorf("%d messages are remembered", len(q.messages))
 	}
+	q.Forgets(8)
+	wants(t, "another queue pair is destroyed", comes(1, 1), Overwritten)
+	q.Forgets(7)
+	wants(t, "the first of a queue pair that has taken the place of another one", comes(1, 1))
 }

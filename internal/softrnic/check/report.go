@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -15,6 +16,15 @@ type Finding struct {
 }
 
 func (f Finding) String() string { return f.Object + ": " + f.Text }
+
+// OfPeer returns the finding about what a peer has done. own says that the peer is a program of the
+// same device: it is a mistake then, and a note otherwise.
+func (f Finding) OfPeer(own bool) Finding {
+	if !own {
+		f.Kind = Peer
+	}
+	return f
+}
 
 // A Suppression names findings that are not reported.
 type Suppression struct {
@@ -75,17 +85,19 @@ type Counts struct {
 	Findings   int // that are mistakes
 	Notes      int
 	Suppressed int
-	Repeated   int // about an object that has one of that kind
+	Repeated   int // about an object that has one of that kind, or beyond what is remembered
 }
 
-// maxFindings bounds the findings that a Report remembers. Those behind are counted as repeated.
+// maxFindings bounds the mistakes, and the other findings, that a Report remembers. Those behind
+// are counted as repeated.
 const maxFindings = 10000
 
 // A Report has what has been found. The zero Report is empty.
 type Report struct {
 	Suppress []Suppression
-	seen     map[about]struct{}
-	counts   Counts
+	// mistakes are the findings that count, and others the notes and those that are suppressed
+	mistakes, others map[about]struct{}
+	counts           Counts
 }
 
 // about is what can have one finding.
@@ -96,27 +108,33 @@ type about struct {
 
 // Add counts a finding. It reports whether the finding is to be logged.
 func (r *Report) Add(f Finding) bool {
+	suppressed := slices.ContainsFunc(r.Suppress, func(s Suppression) bool { return s.covers(f) })
+	seen, n := &r.mistakes, &r.counts.Findings
+	switch {
+	case suppressed:
+		seen, n = &r.others, &r.counts.Suppressed
+	case f.Kind.IsNote():
+		seen, n = &r.others, &r.counts.Notes
+	}
 	a := about{f.Kind, f.Object}
-	if _, ok := r.seen[a]; ok || len(r.seen) == maxFindings {
+	if _, ok := (*seen)[a]; ok || *n >= maxFindings || len(*seen) >= maxFindings {
 		r.counts.Repeated++
 		return false
 	}
-	if r.seen == nil {
-		r.seen = make(map[about]struct{})
+	if *seen == nil {
+		*seen = make(map[about]struct{})
 	}
-	r.seen[a] = struct{}{}
-	for _, s := range r.Suppress {
-		if s.covers(f) {
-			r.counts.Suppressed++
-			return false
-		}
+	(*seen)[a] = struct{}{}
+	*n++
+	return !suppressed
+}
+
+// Forgets is the event that an object is gone: another one may have its name.
+func (r *Report) Forgets(object string) {
+	for k := range kinds {
+		delete(r.mistakes, about{k, object})
+		delete(r.others, about{k, object})
 	}
-	if f.Kind.IsNote() {
-		r.counts.Notes++
-	} else {
-		r.counts.Findings++
-	}
-	return true
 }
 
 // Counts returns the numbers of what was added.

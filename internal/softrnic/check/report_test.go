@@ -33,8 +33,38 @@ func TestReportIsBounded(t *testing.T) {
 	for i := range 2 * maxFindings {
 		r.Add(Finding{Leak, strings.Repeat("x", i%7) + string(rune(i)), ""})
 	}
-	if len(r.seen) > maxFindings {
-		t.Errorf("%d findings are remembered, want at most %d", len(r.seen), maxFindings)
+	if n := len(r.mistakes) + len(r.others); n > maxFindings {
+		t.Errorf("%d findings are remembered, want at most %d", n, maxFindings)
+	}
+}
+
+// TestNotesHideNoMistake: however many notes and suppressed findings there are, a mistake is found.
+func TestNotesHideNoMistake(t *testing.T) {
+	r := Report{Suppress: []Suppression{{kind: Leak, pattern: "PD *"}}}
+	for i := range 2 * maxFindings {
+		r.Add(Unmaps(strings.Repeat("x", i%7)+string(rune(i)), 0, 1))
+		r.Add(Leaves("PD "+string(rune(i)), ""))
+	}
+	if len(r.others) > maxFindings {
+		t.Errorf("%d notes are remembered, want at most %d", len(r.others), maxFindings)
+	}
+	if !r.Add(Leaves("QP 1", "ibv_destroy_qp")) || r.Counts().Findings != 1 {
+		t.Errorf("the mistake is not found: %+v", r.Counts())
+	}
+}
+
+// TestForgottenObject: a mistake with an object that has the name of one that is gone is another
+// one.
+func TestForgottenObject(t *testing.T) {
+	var r Report
+	for n := range 2 * maxFindings {
+		if fresh := r.Add(Finding{State, "QP 1", ""}); fresh != (n < maxFindings) {
+			t.Fatalf("mistake %d: fresh %t", n, fresh)
+		}
+		if r.Add(Finding{State, "QP 1", "again"}) {
+			t.Fatalf("mistake %d is found twice", n)
+		}
+		r.Forgets("QP 1")
 	}
 }
 

@@ -53,6 +53,7 @@ func (r *Reporter) Unmakes(object string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.sites.remove(object)
+	r.report.Forgets(object)
 }
 
 // Add reports findings.

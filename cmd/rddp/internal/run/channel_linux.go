@@ -5,6 +5,7 @@ package run
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
 	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/process"
 )
 
 // A channel carries events to the program through a pipe. The program has the read end, so the
@@ -23,6 +25,8 @@ import (
 type channel struct {
 	in    *eventChannels
 	inode uint64
+	// the process that has made it, and the number of the descriptor there
+	maker, fd int
 
 	mu   locks.Mutex[locks.Leaf]
 	near int // +checklocks:mu
@@ -46,7 +50,10 @@ func (s *eventChannels) add(l *seccomp.Listener, c *seccomp.Call) (ch *channel, 
 		return nil, -1, err
 	}
 	defer unix.Close(ends[0])
-	ch = &channel{in: s, near: ends[1]}
+	ch = &channel{in: s, near: ends[1], maker: c.Thread}
+	if pid, err := process.Leader(c.Thread); err == nil {
+		ch.maker = pid
+	}
 	var st unix.Stat_t
 	err = unix.SetNonblock(ends[1], true) // the program's end stays blocking, as libibverbs expects
 	if err == nil {
@@ -60,6 +67,7 @@ func (s *eventChannels) add(l *seccomp.Listener, c *seccomp.Call) (ch *channel, 
 		unix.Close(ends[1])
 		return nil, -1, err
 	}
+	ch.fd = fd
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all == nil {
@@ -159,6 +167,22 @@ func (c *channel) IsClosed() bool {
 	p := []unix.PollFd{{Fd: int32(c.near)}}
 	n, err := unix.Poll(p, 0)
 	return c.near < 0 || err == nil && n > 0
+}
+
+// IsLeft is a method of softrnic.Channel.
+func (c *channel) IsLeft() bool {
+	if c.IsClosed() {
+		return false
+	}
+	if inode, ok := pipeOf(c.maker, c.fd); ok && inode == c.inode {
+		return true
+	}
+	all, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", c.maker)) // the program may have moved it
+	return err == nil && slices.ContainsFunc(all, func(e os.DirEntry) bool {
+		fd, err := strconv.Atoi(e.Name())
+		inode, ok := pipeOf(c.maker, fd)
+		return err == nil && ok && inode == c.inode
+	})
 }
 
 // copyNear returns a copy of this end.

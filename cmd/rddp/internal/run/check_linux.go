@@ -3,6 +3,8 @@
 package run
 
 import (
+	"time"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
@@ -30,35 +32,80 @@ func (s *supervisor) noteCall(c *seccomp.Call) {
 	if err != nil {
 		return
 	}
-	addr, n := c.Args[0], c.Args[1]
-	if c.Kind == seccomp.Remap {
-		addr, n = remapped(c)
-	}
-	if s.where != nil && c.Kind != seccomp.Exit {
-		s.where.Gives(pid, addr, n)
+	if c.Kind == seccomp.Exit {
+		s.noteExit(pid)
+		return
 	}
 	isOf := func(p softrnic.Process) bool { r, ok := p.(*registrant); return ok && r.PID == pid }
-	for _, f := range s.openFiles() {
-		switch {
-		case c.Kind == seccomp.Exit && f.opener.PID == pid:
-			f.ctx.Exits()
-		case c.Kind != seccomp.Exit && n > 0:
-			f.ctx.Unmaps(isOf, addr, n, func() check.Site { return s.site(c) })
+	for _, x := range givenUp(c) {
+		if s.where != nil {
+			s.where.Gives(pid, x.Addr, x.Len)
+		}
+		for _, f := range s.openFiles() {
+			parts := []check.Span{x}
+			if c.Kind == seccomp.Advise && c.Args[2] == unix.MADV_DONTNEED {
+				parts = privateParts(f.known(pid), x)
+			}
+			for _, p := range parts {
+				f.ctx.Unmaps(isOf, p.Addr, p.Len, func() check.Site { return s.site(c) })
+			}
 		}
 	}
 }
 
-// remapped returns what a call of mremap gives up for certain. If the kernel moves memory because
-// it grows, the device learns of it later.
-func remapped(c *seccomp.Call) (addr, n uint64) {
-	addr, n = c.Args[0], c.Args[1]
-	switch now := c.Args[2]; {
-	case c.Args[3]&unix.MREMAP_FIXED != 0:
-		return addr, n
-	case now < n:
-		return addr + now, n - now
+// exitPatience is how long the end of a process waits for the device to look at what it leaves.
+const exitPatience = 2 * time.Second
+
+// noteExit tells the devices of a process that it is about to end. A program that withholds memory
+// delays that, but does not prevent it.
+func (s *supervisor) noteExit(pid int) {
+	over, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for _, f := range s.openFiles() {
+			if f.opener.PID == pid {
+				f.ctx.Exits(over)
+			}
+		}
+	}()
+	t := time.NewTimer(exitPatience)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
 	}
-	return addr, 0
+	close(over)
+}
+
+// givenUp returns the memory that a call gives up for certain. If the kernel moves memory because
+// it grows, the device learns of it later.
+func givenUp(c *seccomp.Call) (all []check.Span) {
+	x := check.Span{Addr: c.Args[0], Len: c.Args[1]}
+	if c.Kind == seccomp.Remap {
+		now := c.Args[2]
+		switch {
+		case c.Args[3]&unix.MREMAP_FIXED != 0: // what was at the new place is gone, too
+			all = append(all, check.Span{Addr: c.Args[4], Len: now})
+		case now < x.Len:
+			x = check.Span{Addr: x.Addr + now, Len: x.Len - now}
+		default:
+			return nil
+		}
+	}
+	if x.Len > 0 {
+		all = append(all, x)
+	}
+	return all
+}
+
+// privateParts returns the parts of x that a process has not mapped shared: the others keep their
+// pages when it drops them. p is nil if the process has registered nothing.
+func privateParts(p *process.Process, x check.Span) (all []check.Span) {
+	if p == nil {
+		return nil
+	}
+	_ = p.Private(x.Addr, x.Len, func(addr, n uint64) { all = append(all, check.Span{Addr: addr, Len: n}) }) // the rest is not mapped
+	return all
 }
 
 // ringNow looks at the send queues of the device that a thread writes to, while the thread waits.
@@ -81,6 +128,32 @@ func (s *supervisor) ringNow(c *seccomp.Call) bool {
 	f.ctx.DoorbellNow(command, c.Thread, s.site(c))
 	s.program.Answer(c, int64(c.Args[2]), 0)
 	return true
+}
+
+// lookEvery is how often the device of a program that is checked looks at what is posted. A signal
+// may interrupt the write of a doorbell before this process has taken the call, and the kernel does
+// not tell of that.
+const lookEvery = 20 * time.Millisecond
+
+// lookAround looks at the send queues every now and then, until stop is called.
+func (s *supervisor) lookAround() (stop func()) {
+	t, done := time.NewTicker(lookEvery), make(chan struct{})
+	go func() {
+		defer t.Stop()
+		for {
+			select {
+			case <-t.C:
+			case <-done:
+				return
+			}
+			for _, f := range s.openFiles() {
+				if f.ctx.HasPosted() {
+					go f.ring() // it may wait for memory that the program withholds
+				}
+			}
+		}
+	}()
+	return func() { close(done) }
 }
 
 // openFiles returns the open files of the device.

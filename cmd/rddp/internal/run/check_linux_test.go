@@ -5,6 +5,8 @@ package run
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -78,4 +80,91 @@ func leavesProgram([]string) error {
 	}
 	_, err = c.CQ(16, channel, 1)
 	return err
+}
+
+func init() { programs["silent"] = silentProgram }
+
+// silentProgram posts a work request and does not ring the doorbell, as if a signal had interrupted
+// that.
+func silentProgram([]string) error {
+	c, err := guest.OpenDevice()
+	if err != nil {
+		return err
+	}
+	pd, err := c.PD()
+	if err != nil {
+		return err
+	}
+	cq, err := c.CQ(16, -1, 1)
+	if err != nil {
+		return err
+	}
+	q, err := c.QP(guest.QPConfig{PD: pd, Send: cq, Recv: cq, Depth: 16, SGEs: 1, Inline: 64})
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(q.Modify(guest.Init, [16]byte{}, 0, nil), q.Modify(guest.Err, [16]byte{}, 0, nil), q.Push(guest.WR{ID: 7, Op: guest.OpSend, Flags: guest.Signaled})); err != nil {
+		return err
+	}
+	if w := next(cq); w.ID != 7 {
+		return fmt.Errorf("completion %+v", w)
+	}
+	return nil
+}
+
+// TestSilentDoorbell: the device of a program that is checked looks at a work request whose
+// doorbell was interrupted.
+func TestSilentDoorbell(t *testing.T) {
+	if _, status := findings(t, checked(append([]string{"timeout", "60"}, performance(t, "silent")...)...)); status != findingsStatus { // it leaves its objects
+		t.Errorf("status %d", status)
+	}
+}
+
+// TestCheckSignaled: the log has the number of findings also if a signal ends the program.
+func TestCheckSignaled(t *testing.T) {
+	lines, _ := findings(t, checked("sh", "-c", "kill -TERM $$"))
+	if len(lines) != 1 || !strings.Contains(lines[0], "msg=checked findings=0") {
+		t.Errorf("the log is %q", lines)
+	}
+}
+
+// TestChannelIsLeft: a channel is left if the process that has made it has its descriptor, under
+// any number, and not if a child has inherited that.
+func TestChannelIsLeft(t *testing.T) {
+	far, near, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer near.Close()
+	fd := int(far.Fd())
+	ch := &channel{near: int(near.Fd()), maker: os.Getpid(), fd: fd}
+	ch.inode, _ = pipeOf(ch.maker, fd)
+	child, other := exec.Command("sleep", "60"), exec.Command("sleep", "60")
+	child.ExtraFiles = []*os.File{far}
+	for _, c := range []*exec.Cmd{child, other} {
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			_ = c.Process.Kill()
+			_ = c.Wait()
+		}()
+	}
+	want := func(desc string, want bool) {
+		t.Helper()
+		if got := ch.IsLeft(); got != want {
+			t.Errorf("%s: left %t, want %t", desc, got, want)
+		}
+	}
+	want("a process that has it", true)
+	ch.fd = -1
+	want("under another number", true)
+	far.Close()
+	ch.maker = other.Process.Pid
+	want("only another process has it", false)
+	ch.maker = child.Process.Pid
+	want("the child has made it", true)
+	_ = child.Process.Kill()
+	_ = child.Wait()
+	want("the child has ended", false)
 }

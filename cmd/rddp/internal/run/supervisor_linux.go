@@ -111,6 +111,9 @@ func Run(ctx context.Context, c Config) (status int, err error) {
 	theCalm.prepare()
 	setTimeSlices(timeSlice)
 	signals.forward(s.program)
+	if s.checked != nil {
+		defer s.lookAround()()
+	}
 	served := make(chan error, 1)
 	go func() { served <- s.serve() }()
 	status, err = s.wait(served)
@@ -454,7 +457,7 @@ func (s *supervisor) wait(served <-chan error) (int, error) {
 func (s *supervisor) endBy(sig syscall.Signal) int {
 	s.close()
 	if s.checked != nil {
-		s.checked.Wait()
+		s.checked.Summarize()
 	}
 	endBy(sig)
 	return 128 + int(sig)

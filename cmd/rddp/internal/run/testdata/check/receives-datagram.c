@@ -1,4 +1,4 @@
-// receives: a datagram finds no receive, and is lost
+// lost: a datagram finds no receive, and is lost
 #include "check.h"
 
 static struct ibv_qp *datagrams(struct ibv_cq *cq) {
