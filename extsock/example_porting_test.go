@@ -413,3 +413,69 @@ func ExampleConfig_domain() {
 	// one table for all clients
 	// one table for all clients
 }
+
+// lendUntil lends memory to a client until ctx is done, and takes it back in order.
+func lendUntil(ctx context.Context, c *extsock.Conn) {
+	defer c.Close() // takes the memory back
+	r, err := c.Register([]byte("one-sided"), extsock.RemoteRead)
+	if err != nil {
+		return
+	}
+	if _, err := c.Write(r.Handle().AppendTo(nil)); err != nil {
+		return
+	}
+	defer context.AfterFunc(ctx, func() {
+		c.SetReadDeadline(time.Now().Add(10 * time.Second)) // for a client that does not close
+		c.CloseWrite()                                      // the client reads io.EOF
+	})()
+	io.Copy(io.Discard, c) // until the client has closed
+}
+
+// A server stops, and no Read of its client fails.
+func ExampleConn_CloseWrite() {
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupRequire})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	stopped := make(chan struct{})
+	go serve(l, func(c net.Conn) { lendUntil(ctx, c.(*extsock.Conn)); close(stopped) })
+
+	c, err := extsock.Dial("tcp", l.Addr().String(), &extsock.Config{Startup: extsock.StartupRequire})
+	if err != nil {
+		log.Fatal(err)
+	}
+	b := make([]byte, 16)
+	if _, err := io.ReadFull(c, b); err != nil {
+		log.Fatal(err)
+	}
+	h, _, err := extsock.ParseHandle(b)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		io.Copy(io.Discard, c) // until the server's io.EOF
+	}()
+	p, reads := make([]byte, h.Len), 0
+	for goOn := true; goOn; reads++ {
+		if _, err := c.Remote(h).ReadAt(p, 0); err != nil {
+			log.Fatal(err)
+		}
+		if reads == 100 {
+			l.Close()
+			stop() // in the middle of the Reads
+		}
+		select {
+		case <-ended:
+			goOn = false
+		default:
+		}
+	}
+	c.Close() // no Read is under way
+	<-stopped
+	fmt.Printf("%s, without an error: %t\n", p, reads > 100)
+	// Output: one-sided, without an error: true
+}
