@@ -30,7 +30,7 @@ type rule struct {
 // Maximum lengths of what describes a frame.
 const (
 	maxCommon      = 1 << 12
-	maxDescription = 1 << 16
+	maxDescription = 1 << 14
 )
 
 // readRule reads the rule for pc from the frame description at an address. ok is false if there is
@@ -117,7 +117,18 @@ func tableRule(all frame.FrameDescriptionEntries, pc uint64) (r rule, ok bool) {
 
 func ruleIn(all frame.FrameDescriptionEntries, pc uint64) (r rule, ok bool) {
 	d, err := all.FDEForPC(pc)
-	if err != nil || d.CIE.ReturnAddressRegister != returnAddress || strings.Contains(d.CIE.Augmentation, "S") { // S: a signal
+	if err != nil {
+		return r, false
+	}
+	return execute(d, pc)
+}
+
+// execute finds the rule for pc in a frame description. It panics for some contents.
+func execute(d *frame.FrameDescriptionEntry, pc uint64) (r rule, ok bool) {
+	if d.CIE.ReturnAddressRegister != returnAddress || strings.Contains(d.CIE.Augmentation, "S") { // S: a signal
+		return r, false
+	}
+	if len(d.CIE.InitialInstructions) > maxCommon || len(d.Instructions) > maxDescription || !areBounded(d.CIE.InitialInstructions) || !areBounded(d.Instructions) {
 		return r, false
 	}
 	c, err := d.EstablishFrame(pc)
