@@ -405,7 +405,7 @@ func (c *Context) raise(userHandle uint64, e uverbs.EventType) (n uint32) {
 	c.asyncMu.Lock()
 	defer c.asyncMu.Unlock()
 	if c.async != nil && c.async.Send(uverbs.AppendAsyncEvent(nil, userHandle, e)) {
-		c.traceEvent("asynchronous event", e.String())
+		c.traceEvent("asynchronous event", e)
 		return 1
 	}
 	return 0
@@ -482,7 +482,7 @@ func (c *commands) DeallocPD(handle uint32) error {
 	c.shown.remove(handle)
 	pd.port.close()
 	delete(c.pds, handle)
-	c.dev.check.Unmakes(pd.String())
+	c.dev.check.Unmakes(pd)
 	return nil
 }
 
@@ -526,7 +526,7 @@ func (c *commands) DestroyAH(handle uint32) error {
 	delete(pd.addresses, handle)
 	pd.mu.Unlock()
 	delete(c.ahs, handle)
-	c.dev.check.Unmakes(addressName(handle).String())
+	c.dev.check.Unmakes(addressName(handle))
 	return nil
 }
 

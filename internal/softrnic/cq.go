@@ -95,7 +95,7 @@ func (q *completionQueue) hasRoomLocked() bool {
 func (q *completionQueue) sendLocked() {
 	if q.channel.Send(uverbs.AppendCompletionEvent(nil, q.userHandle)) {
 		q.events++
-		q.ctx.traceEvent("completion event", q.String())
+		q.ctx.traceEvent("completion event", q)
 	}
 }
 
@@ -240,7 +240,7 @@ func (c *commands) DestroyCQ(handle uint32) (completions, asynchronous uint32, e
 	q.ring = nil
 	c.giveBackLocked(q.at)
 	delete(c.cqs, handle)
-	c.dev.check.Unmakes(q.String())
+	c.dev.check.Unmakes(q)
 	asynchronous = c.reported(q.userHandle, q.asyncEvents)
 	c.checkAcks(q.String(), "ibv_ack_cq_events", cqAcks, q.userHandle, q.handle, completions)
 	c.checkAcks(q.String(), "ibv_ack_async_event", asyncCQ, q.userHandle, q.handle, asynchronous)

@@ -382,7 +382,7 @@ func (c *commands) ReregMR(r uverbs.MemoryRegion) (k uverbs.Keys, err error) {
 	old.deregister()
 	old.pd.users.Add(-1)
 	c.mrs[m.handle] = m
-	c.dev.check.Unmakes(old.String())
+	c.dev.check.Unmakes(old)
 	c.makes(m, registered)
 	return m.keys(), nil
 }
@@ -405,6 +405,6 @@ func (c *commands) DeregMR(handle uint32) error {
 	m.deregister()
 	m.pd.users.Add(-1)
 	delete(c.mrs, handle)
-	c.dev.check.Unmakes(m.String())
+	c.dev.check.Unmakes(m)
 	return nil
 }

@@ -393,7 +393,7 @@ func (c *Context) destroyQPLocked(q *queuePair) {
 	q.sendCQ.users.Add(-1)
 	q.recvCQ.users.Add(-1)
 	delete(c.qps, q.handle)
-	c.dev.check.Unmakes(q.String())
+	c.dev.check.Unmakes(q)
 }
 
 // sayDrained ends the draining of SQD if no work request is on its way, and sends the event if the

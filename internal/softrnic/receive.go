@@ -213,7 +213,10 @@ func (r *receiverHands) place(m *inbound, payload []byte) error {
 
 // invalidates is a method of hands.
 func (r *receiverHands) invalidates(key uint32) bool {
-	return r.l.q.pd.domain.Invalidate(ddp.STag(key), r.l.serving.QPNum()) == nil
+	pd := r.l.q.pd
+	ok := pd.domain.Invalidate(ddp.STag(key), r.l.serving.QPNum()) == nil
+	pd.placing.now() // what other queue pairs have written through the key until now
+	return ok
 }
 
 // complete is a method of hands.

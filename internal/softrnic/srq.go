@@ -254,6 +254,6 @@ func (c *commands) DestroySRQ(handle uint32) (events uint32, err error) {
 	s.close()
 	c.giveBackLocked(s.at)
 	delete(c.srqs, handle)
-	c.dev.check.Unmakes(s.String())
+	c.dev.check.Unmakes(s)
 	return c.reported(s.userHandle, s.events.Load()), nil
 }

@@ -1,6 +1,7 @@
 package softrnic
 
 import (
+	"fmt"
 	"sync/atomic"
 
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
@@ -103,9 +104,9 @@ func (q *completionQueue) traceCompletion(w *uverbs.WC, lost bool) {
 }
 
 // traceEvent is the event that the program is told of something.
-func (c *Context) traceEvent(what, about string) {
+func (c *Context) traceEvent(what string, about fmt.Stringer) {
 	if c.dev.trace != nil {
-		c.dev.trace.Put(trace.Event{Kind: trace.Note, PID: c.memory.PID, Op: what, Text: about})
+		c.dev.trace.Put(trace.Event{Kind: trace.Note, PID: c.memory.PID, Op: what, Text: about.String()})
 	}
 }
 

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"log/slog"
 
 	"github.com/rddp/rddp/internal/locks"
@@ -45,15 +46,17 @@ func (r *Reporter) Makes(object, what string, s Site) {
 	r.sites.add(object, place{what, s})
 }
 
-// Unmakes is described at Makes.
-func (r *Reporter) Unmakes(object string) {
+// Unmakes is described at Makes. The object's name is asked for only if there is a Reporter: most
+// programs are not checked, and some deregister memory all the time.
+func (r *Reporter) Unmakes(object fmt.Stringer) {
 	if r == nil {
 		return
 	}
+	name := object.String()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.sites.remove(object)
-	r.report.Forgets(object)
+	r.sites.remove(name)
+	r.report.Forgets(name)
 }
 
 // Add reports findings.

@@ -33,7 +33,7 @@ func TestSites(t *testing.T) {
 		r.Makes("PD 2", "created", site(""))
 		r.Makes("PD 3", "created", nil)
 		r.Makes("PD 4", "created", site("main at a.c:4"))
-		r.Unmakes("PD 4")
+		r.Unmakes(named("PD 4"))
 		r.Add(Leaves("PD 0", "first"))
 		if log.Len() == 0 {
 			t.Error("a finding without a place waits")
@@ -86,3 +86,8 @@ func TestSitesEnd(t *testing.T) {
 		t.Errorf("first %t, last %t, %d places of %d objects", first, last, len(s.all), len(s.gone))
 	}
 }
+
+// A named is an object with this name.
+type named string
+
+func (n named) String() string { return string(n) }

@@ -33,6 +33,9 @@ func newForwarder() *forwarder {
 	if len(ignored) > 0 {
 		signal.Ignore(ignored...)
 	}
+	// If the reader of the log or of a trace ends, such as head(1), that is an error of a Write and
+	// no more. Without this, it would end this process, and with it all devices.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return f
 }
 

@@ -147,6 +147,21 @@ func TestTraceUnwritable(t *testing.T) {
 	}
 }
 
+// TestTraceReaderEnds: when the reader of the trace and the log has ended, the program runs on.
+func TestTraceReaderEnds(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	defer w.Close()
+	c := under(performance(t, "leaves")...)
+	c.Env, c.Stderr = append(os.Environ(), traceOfTest+"=-"), w
+	if err := c.Run(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestTraceNoReader: a pipe without a reader delays neither the program nor, for long, its end.
 func TestTraceNoReader(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "pipe.json")

@@ -182,7 +182,7 @@ func (i *id) destroy() {
 	was := i.state
 	i.become(destroyed)
 	delete(i.cm.ids, i.num)
-	i.cm.check.Unmakes(i.String())
+	i.cm.check.Unmakes(i)
 	for _, v := range i.ch.removeLocked(i) {
 		if v.child != nil {
 			v.child.destroy()

@@ -307,9 +307,9 @@ func (c *Channel) disconnectLocked(_ Caller, in []byte, _ int) (a answer, err er
 	switch {
 	case err != nil:
 		return a, err
-	case i.state < connecting || i.cm.wire == softrnic.Plain && !i.wasThere:
+	case i.state < connecting || i.space.Datagrams() || i.cm.wire == softrnic.Plain && !i.wasThere:
 		return a, uverbs.Refuse(syscall.EINVAL, "the id is %v, and was never connected", i.state)
-	case i.state == connected && i.end != nil:
+	case i.state == connected:
 		i.disconnect()
 	}
 	return a, nil
