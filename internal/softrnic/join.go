@@ -87,10 +87,10 @@ func (p *port) listenLocked(d *Device, pd *protectionDomain) (uint16, error) {
 	}
 	l := conn.NewListener(d.faults.Listener(below), d.Tapped(d.config(pd)))
 	p.listeners = append(p.listeners, l)
-	go d.accept(l)
+	go accept.Each(d.ctx, d.log, l, d.receiveRequest)
 	if n := d.ListenNear(shm.QueuePairs, netip.AddrPortFrom(netip.IPv6Unspecified(), portOf(l)), false, d.config(pd)); n != nil {
 		p.near = append(p.near, n)
-		go d.accept(n)
+		go accept.Each(d.ctx, d.log, n, d.receiveRequest)
 	}
 	return portOf(l), nil
 }
@@ -112,11 +112,6 @@ func (p *port) close() {
 		u.close()
 	}
 	p.datagrams = nil
-}
-
-// accept takes connections of peers until the listener is closed.
-func (d *Device) accept(l *conn.Listener) {
-	accept.Each(d.ctx, d.log, l, d.receiveRequest)
 }
 
 // requestTime is how long a peer may take to send its MPA Request.
