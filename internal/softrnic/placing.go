@@ -106,8 +106,9 @@ func (x *placing) now() {
 
 // +checklocks:x.mu
 func (x *placing) nowLocked() {
-	x.dice.Shuffle(len(x.waits), func(i, j int) { x.waits[i], x.waits[j] = x.waits[j], x.waits[i] })
-	for _, w := range x.waits {
+	waits := x.waits
+	x.dice.Shuffle(len(waits), func(i, j int) { waits[i], waits[j] = waits[j], waits[i] })
+	for _, w := range waits {
 		_ = w.to.Write(w.b, w.Addr) // it fails if the program has ended, or given up the memory
 	}
 	clear(x.waits)

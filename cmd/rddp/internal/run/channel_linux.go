@@ -25,8 +25,8 @@ import (
 type channel struct {
 	in    *eventChannels
 	inode uint64
-	// the process that has made it, and the number of the descriptor there
-	maker, fd int
+	maker int // the process that has made it
+	fd    int // the number of the descriptor there
 
 	mu   locks.Mutex[locks.Leaf]
 	near int // +checklocks:mu
