@@ -268,7 +268,6 @@ func (l *link) leave() []step {
 	l.q.mu.Lock()
 	defer l.q.mu.Unlock()
 	defer close(l.settled)
-	l.q.traceForgotten()
 	return l.out.leaves()
 }
 

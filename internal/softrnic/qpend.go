@@ -26,12 +26,14 @@ func (q *queuePair) reset() {
 	q.sender.forget()
 	entry := make([]byte, q.sq.EntryLen())
 	for q.sq.Take(entry) {
+		q.traceDropped()
 	}
 	q.sendMu.Unlock()
 	e.run()
 	q.pd.placing.now() // what has come on a connection that has not become a link's
 	q.sendCQ.release()
 	q.recvCQ.release()
+	q.traceForgotten()
 }
 
 // forgetReceives empties the queue of receives, unless it is shared.

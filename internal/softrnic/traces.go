@@ -67,7 +67,16 @@ func (q *queuePair) traceDone(f *flight, status uverbs.WCStatus) {
 	}
 }
 
-// traceForgotten is the event that work requests end without completions.
+// traceDropped notes that a work request is taken from the queue and forgotten. It counts, because
+// a doorbell that was rung before may be told later.
+func (q *queuePair) traceDropped() {
+	if q.traced != nil {
+		q.traced.taken.Add(1)
+	}
+}
+
+// traceForgotten is the event that the work requests that have not completed are forgotten. Another
+// queue pair may get the number of this one afterwards.
 func (q *queuePair) traceForgotten() {
 	if q.traced != nil {
 		q.put(trace.Event{Kind: trace.Forgotten, Text: "the program has reset or destroyed the queue pair"})

@@ -229,6 +229,27 @@ func TestTraceForgotten(t *testing.T) {
 	}
 }
 
+// TestTraceReset: a queue pair without a link is forgotten, too, when it is destroyed. What was in
+// its queue counts as taken.
+func TestTraceReset(t *testing.T) {
+	x := newTraced(t, new(trace.Text), overTCP)
+	g := x.qp(nil)
+	q := x.dev.find(g.Num)
+	if !q.sq.Put(func([]byte) {}) {
+		t.Fatal("the queue is full")
+	}
+	if _, err := x.Destroy(uint32(uverbs.DestroyQP), g.Handle); err != nil {
+		t.Fatal(err)
+	}
+	if n := q.traced.taken.Load(); n != 1 {
+		t.Errorf("%d work requests are taken, want 1", n)
+	}
+	x.end(t)
+	if want := fmt.Sprintf("QP %d: what has not completed never will: the program has reset or destroyed the queue pair\n", g.Num); strings.Count(x.trace.text(), want) != 1 {
+		t.Errorf("the text does not have %q once:\n%s", want, x.trace.text())
+	}
+}
+
 // awaitTaken waits until the device has taken n work requests from a queue.
 func (x *traced) awaitTaken(t *testing.T, n uint64) {
 	t.Helper()

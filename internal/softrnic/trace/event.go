@@ -20,7 +20,9 @@ const (
 	// Done is the end of a work request, and of those in front of it that have not ended: Seq,
 	// Status. Seen says that a completion follows.
 	Done
-	// Forgotten is the end of all work requests of a queue pair without completions: Text says why.
+	// Forgotten is the end of all work requests of a queue pair that have not completed: Text says
+	// why. The next event may be about another queue pair with the same number, whose work requests
+	// are numbered from 0.
 	Forgotten
 	// Take is a receive that is about to be filled: ID.
 	Take

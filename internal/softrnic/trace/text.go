@@ -93,7 +93,8 @@ func (t *Text) what(b []byte, e *Event) []byte {
 	case Done:
 		return append(append(strconv.AppendUint(append(b, "done #"...), e.Seq, 10), " without a completion: "...), e.Status...)
 	case Forgotten:
-		return append(append(b, "its work requests end without completions: "...), e.Text...)
+		delete(t.taken, e.QP)
+		return append(append(b, "what has not completed never will: "...), e.Text...)
 	case Take:
 		return appendHex(append(b, "receive wr_id "...), e.ID)
 	case Filled:

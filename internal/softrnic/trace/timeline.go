@@ -90,10 +90,7 @@ func (t *Timeline) Append(b []byte, e *Event) []byte {
 	}
 	var p *pair
 	if e.QP != 0 {
-		if p = t.pairs[e.QP]; p == nil {
-			p = &pair{pid: e.PID, index: len(t.pairs)}
-			t.pairs[e.QP] = p
-		}
+		p = t.pair(e)
 	}
 	switch e.Kind {
 	case Command:
@@ -114,6 +111,7 @@ func (t *Timeline) Append(b []byte, e *Event) []byte {
 		for len(p.open) > 0 {
 			b = t.closes(b, p, e.QP, e.At, e.Text)
 		}
+		p.posts = nil
 		return b
 	case Take:
 		b = t.filled(b, p, e, "no more")
@@ -149,6 +147,24 @@ func (t *Timeline) Append(b []byte, e *Event) []byte {
 }
 
 const success = "success"
+
+// pair returns the queue pair of an event. The process is that of the last event that has one: log
+// records have none, and a queue pair of another process may have the number of one that is gone.
+func (t *Timeline) pair(e *Event) *pair {
+	p := t.pairs[e.QP]
+	switch {
+	case p == nil:
+		p = &pair{pid: e.PID, index: len(t.pairs)}
+	case e.PID == 0 || e.PID == p.pid:
+		return p
+	case p.pid == 0:
+		p.pid = e.PID
+	default:
+		p = &pair{pid: e.PID, index: p.index}
+	}
+	t.pairs[e.QP] = p
+	return p
+}
 
 // post begins the span of a work request, in the first lane that has been free since it was posted.
 func (t *Timeline) post(b []byte, p *pair, e *Event) []byte {

@@ -45,10 +45,12 @@ var story = []Event{
 	{At: at(5800), Kind: Forgotten, PID: 7, QP: 17, Text: "the queue pair is destroyed"},
 }
 
-func write(f Format) string {
+func write(f Format) string { return writes(f, story) }
+
+func writes(f Format, events []Event) string {
 	b := f.Begin(nil)
-	for i := range story {
-		b = f.Append(b, &story[i])
+	for i := range events {
+		b = f.Append(b, &events[i])
 	}
 	return string(b)
 }
@@ -71,7 +73,7 @@ func TestText(t *testing.T) {
 [pid 7] 12:00:00.005500 QP 17: post Write #3 wr_id 0x4, 0 bytes
 rddp: 12 events are missing here, because they came faster than they could be written
 12:00:00.005700 QP 17: queue pair has ended: why=x
-[pid 7] 12:00:00.005800 QP 17: its work requests end without completions: the queue pair is destroyed
+[pid 7] 12:00:00.005800 QP 17: what has not completed never will: the queue pair is destroyed
 `
 	if got := write(new(Text)); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
@@ -244,5 +246,48 @@ func TestPipe(t *testing.T) {
 	}
 	if lost, err := tracer.Close(); lost != 0 || err != nil {
 		t.Errorf("%d are lost: %v", lost, err)
+	}
+}
+
+// again are two queue pairs with the same number. The first event of each is a log record, which
+// has no PID. The work requests of the first one stay in its queue.
+var again = []Event{
+	{At: at(0), Kind: Note, QP: 17, Op: "joined"},
+	{At: at(10), Kind: Rang, PID: 7, QP: 17, N: 1000},
+	{At: at(20), Kind: Post, PID: 7, QP: 17, ID: 0x1, Op: "Send"},
+	{At: at(30), Kind: Forgotten, PID: 7, QP: 17, Text: "it is destroyed"},
+	{At: at(60000000), Kind: Note, QP: 17, Op: "joined"},
+	{At: at(60000010), Kind: Rang, PID: 8, QP: 17, N: 1},
+	{At: at(60000020), Kind: Post, PID: 8, QP: 17, ID: 0x2, Op: "Send"},
+	{At: at(60000030), Kind: Done, PID: 8, QP: 17, Status: "success", Seen: true},
+}
+
+// TestSameNumber: the work requests of a queue pair are not taken for those of an earlier one with
+// its number, and they belong to its process even if a log record without PID comes first.
+func TestSameNumber(t *testing.T) {
+	if text := writes(new(Text), again); !strings.Contains(text, "[pid 8] 12:01:00.000020 QP 17: post Send #0 wr_id 0x2, 0 bytes\n") {
+		t.Errorf("the second queue pair has posted long ago:\n%s", text)
+	}
+	file := writes(&Timeline{Base: 100}, again)
+	all, err := timeline.Check([]byte(file))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, file)
+	}
+	const noon = 29*24*3600e6 + 12*3600e6 // since the beginning of the month
+	n := 0
+	for _, e := range all {
+		want := map[any]struct {
+			process string
+			ts      float64
+		}{"0x1": {"PID 7", noon + 10}, "0x2": {"PID 8", noon + 60000010}}[e.Args["wr_id"]]
+		if e.Phase != "B" {
+			continue
+		}
+		if n++; e.Process != want.process || e.TS != want.ts || e.Track != "QP 17: work requests" {
+			t.Errorf("%+v, want it in %s at %f", e, want.process, want.ts)
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d work requests, want 2", n)
 	}
 }

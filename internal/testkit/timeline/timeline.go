@@ -22,7 +22,8 @@ type Event struct {
 	Dur   float64        `json:"dur"`
 	ID    string         `json:"id"`
 	Args  map[string]any `json:"args"`
-	Track string         `json:"-"` // the name of its track
+	// the names of its process and track
+	Process, Track string `json:"-"`
 }
 
 // A row is a track while its events are looked at, in the order of their times.
@@ -41,7 +42,7 @@ func Check(file []byte) ([]Event, error) {
 		return nil, fmt.Errorf("the file begins with %.20q", file)
 	}
 	var all []Event
-	rows, processes := make(map[[2]uint32]*row), make(map[uint32]bool)
+	rows, processes := make(map[[2]uint32]*row), make(map[uint32]string)
 	for line := range bytes.Lines(rest) {
 		line, ok := bytes.CutSuffix(line, []byte(",\n"))
 		var e Event
@@ -52,7 +53,7 @@ func Check(file []byte) ([]Event, error) {
 		case e.Phase != "M":
 			all = append(all, e)
 		case e.Name == "process_name":
-			processes[e.PID] = true
+			processes[e.PID], _ = e.Args["name"].(string)
 		case e.Name == "thread_name":
 			rows[[2]uint32{e.PID, e.TID}] = &row{name: e.Args["name"].(string), end: math.Inf(-1)}
 		}
@@ -61,10 +62,10 @@ func Check(file []byte) ([]Event, error) {
 	for i := range all {
 		e := &all[i]
 		r := rows[[2]uint32{e.PID, e.TID}]
-		if r == nil || !processes[e.PID] {
+		if r == nil || processes[e.PID] == "" {
 			return nil, fmt.Errorf("%+v has no track with a name", *e)
 		}
-		e.Track = r.name
+		e.Process, e.Track = processes[e.PID], r.name
 		if err := r.take(e); err != nil {
 			return nil, err
 		}
