@@ -249,8 +249,9 @@ func TestPipe(t *testing.T) {
 	}
 }
 
-// again are two queue pairs with the same number. The first event of each is a log record, which
-// has no PID. The work requests of the first one stay in its queue.
+// again are three queue pairs with the same number, two of them of one process. The first event of
+// the first two is a log record, which has no PID. Work requests of the first two stay in
+// their queues.
 var again = []Event{
 	{At: at(0), Kind: Note, QP: 17, Op: "joined"},
 	{At: at(10), Kind: Rang, PID: 7, QP: 17, N: 1000},
@@ -260,6 +261,11 @@ var again = []Event{
 	{At: at(60000010), Kind: Rang, PID: 8, QP: 17, N: 1},
 	{At: at(60000020), Kind: Post, PID: 8, QP: 17, ID: 0x2, Op: "Send"},
 	{At: at(60000030), Kind: Done, PID: 8, QP: 17, Status: "success", Seen: true},
+	{At: at(60000040), Kind: Rang, PID: 8, QP: 17, N: 1000, Seq: 1},
+	{At: at(60000050), Kind: Forgotten, PID: 8, QP: 17, Text: "it is destroyed"},
+	{At: at(90000010), Kind: Rang, PID: 8, QP: 17, N: 1},
+	{At: at(90000020), Kind: Post, PID: 8, QP: 17, ID: 0x3, Op: "Send"},
+	{At: at(90000030), Kind: Done, PID: 8, QP: 17, Status: "success", Seen: true},
 }
 
 // TestSameNumber: the work requests of a queue pair are not taken for those of an earlier one with
@@ -279,7 +285,7 @@ func TestSameNumber(t *testing.T) {
 		want := map[any]struct {
 			process string
 			ts      float64
-		}{"0x1": {"PID 7", noon + 10}, "0x2": {"PID 8", noon + 60000010}}[e.Args["wr_id"]]
+		}{"0x1": {"PID 7", noon + 10}, "0x2": {"PID 8", noon + 60000010}, "0x3": {"PID 8", noon + 90000010}}[e.Args["wr_id"]]
 		if e.Phase != "B" {
 			continue
 		}
@@ -287,7 +293,7 @@ func TestSameNumber(t *testing.T) {
 			t.Errorf("%+v, want it in %s at %f", e, want.process, want.ts)
 		}
 	}
-	if n != 2 {
-		t.Errorf("%d work requests, want 2", n)
+	if n != 3 {
+		t.Errorf("%d work requests, want 3", n)
 	}
 }

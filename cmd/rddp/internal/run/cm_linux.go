@@ -257,13 +257,14 @@ func (s *supervisor) getEvent(c *seccomp.Call, f *channelFile, in []byte, room i
 func (s *supervisor) deliver(c *seccomp.Call, f *channelFile, at uint64, room int) bool {
 	done, e := f.channel.Take(func(v *ucma.Event) syscall.Errno {
 		b := v.AppendTo(nil)
-		s.tellEvent(c, v)
+		tell := s.tellsEvent(c, v)
 		if threadMemoryOf(s.program, c).Write(b[:min(len(b), room)], at) != nil {
 			return syscall.EFAULT
 		}
 		if !s.program.Answer(c, int64(c.Args[2]), 0) {
 			return syscall.EINTR
 		}
+		tell()
 		return 0
 	})
 	if e != 0 {

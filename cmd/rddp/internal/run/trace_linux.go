@@ -43,8 +43,13 @@ func (s *supervisor) tell(c *seccomp.Call, at time.Time, name, arguments, result
 	} else if result == "" {
 		result = "0"
 	}
+	s.trace.Put(s.told(c, at, name, arguments, result))
+}
+
+// told returns the event that a thread has called a command at a time.
+func (s *supervisor) told(c *seccomp.Call, at time.Time, name, arguments, result string) trace.Event {
 	pid, _ := process.Leader(c.Thread) // or the thread has been killed
-	s.trace.Put(trace.Event{At: at, Dur: s.trace.Now().Sub(at), Kind: trace.Command, PID: pid, TID: c.Thread, Op: name, Text: arguments, Status: result})
+	return trace.Event{At: at, Dur: s.trace.Now().Sub(at), Kind: trace.Command, PID: pid, TID: c.Thread, Op: name, Text: arguments, Status: result}
 }
 
 // failed returns the result of a command that has failed, such as "EINVAL (sgid_index 7: …)".
@@ -73,16 +78,18 @@ func (s *supervisor) tellCM(c *seccomp.Call, at time.Time, cmd ucma.Command, in,
 	s.tell(c, at, name, arguments, result, err)
 }
 
-// tellEvent writes to the trace that a thread has got an event of rdma_cm.
-func (s *supervisor) tellEvent(c *seccomp.Call, v *ucma.Event) {
+// tellsEvent returns what writes to the trace that a thread has got an event of rdma_cm: the thread
+// goes on, or has ended, as soon as it has it.
+func (s *supervisor) tellsEvent(c *seccomp.Call, v *ucma.Event) func() {
 	if s.trace == nil {
-		return
+		return func() {}
 	}
 	result := "RDMA_CM_EVENT_" + v.Type.String() + ", id " + strconv.Itoa(int(v.ID))
 	if v.Status != 0 {
 		result += ", status " + strconv.Itoa(int(v.Status))
 	}
-	s.tell(c, s.trace.Now(), "rdma_get_cm_event", "", result, nil)
+	e := s.told(c, s.trace.Now(), "rdma_get_cm_event", "", result)
+	return func() { s.trace.Put(e) }
 }
 
 // tellProcess writes the name of a process to the trace.

@@ -4,6 +4,8 @@ package run
 
 import (
 	"bytes"
+	"encoding/binary"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,7 +14,10 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/rddp/rddp/internal/dissect"
+	"github.com/rddp/rddp/internal/testkit/guest"
 	"github.com/rddp/rddp/internal/testkit/timeline"
 )
 
@@ -97,6 +102,47 @@ func TestTraceText(t *testing.T) {
 		if !regexp.MustCompile("(?m)^" + want).MatchString(text.String()) {
 			t.Errorf("no line %s in\n%s", want, &text)
 		}
+	}
+}
+
+// eventNowhereProgram takes an event of rdma_cm to where there is no memory, and then as it should.
+func eventNowhereProgram([]string) error {
+	d, err := newDialog()
+	if err != nil {
+		return err
+	}
+	id, err := d.cm.ID(1, guest.TCPSpace)
+	if err != nil {
+		return err
+	}
+	if err := d.cm.Resolve(id, 1); err != nil {
+		return err
+	}
+	e := error(syscall.EINTR)
+	for e == syscall.EINTR { // signals of Go's runtime
+		const command, in, out, nowhere = 12, 8, 336, 8
+		b := binary.NativeEndian.AppendUint16(binary.NativeEndian.AppendUint32(nil, command), in)
+		_, e = unix.Write(d.cm.FD, binary.NativeEndian.AppendUint64(binary.NativeEndian.AppendUint16(b, out), nowhere))
+	}
+	if e != syscall.EFAULT {
+		return fmt.Errorf("an event for no memory: %w, want EFAULT", e)
+	}
+	_, err = d.cm.Event()
+	return err
+}
+
+// TestTraceEventOnce: the trace has an event of rdma_cm once, although the program has not received
+// it the first time.
+func TestTraceEventOnce(t *testing.T) {
+	c := under(performance(t, "event-nowhere")...)
+	c.Env = append(os.Environ(), traceOfTest+"=-")
+	var text bytes.Buffer
+	c.Stderr = &text
+	if err := c.Run(); err != nil {
+		t.Fatalf("%v: %s", err, &text)
+	}
+	if n := strings.Count(text.String(), "rdma_get_cm_event() = RDMA_CM_EVENT_"); n != 1 {
+		t.Errorf("%d events in the trace, want 1:\n%s", n, &text)
 	}
 }
 
