@@ -293,7 +293,7 @@ func TestLegalNotReady(t *testing.T) {
 		prototest.Wait(t, "the Send waits", func() bool {
 			lb.q.recvMu.Lock()
 			defer lb.q.recvMu.Unlock()
-			return len(lb.receiver.in.held) > 0 && lb.receiver.every == repeatMost && lb.receiver.late == nil // +checklocksignore: the link's queue pair is locked
+			return len(lb.receiver.in.held) > 0 && lb.receiver.wait.next == repeatMost && lb.receiver.late == nil // +checklocksignore: the link's queue pair is locked
 		})
 		qb.PostRecv(1, b.mr.Part(0, 8))
 		b.want("the receive", 1, uverbs.Success)

@@ -135,7 +135,7 @@ func (r *receiver) meet() (met chan struct{}) {
 	}
 	met = make(chan struct{})
 	r.met = met
-	r.waitLocked(lookEvery)
+	r.waitLocked(true)
 	return met
 }
 

@@ -22,9 +22,9 @@ type receiver struct {
 
 	// The recvMu of the queue pair guards what follows.
 	in incoming // +checklocks:l.q.recvMu
-	// the time to the next look for receives. After a while, late looks instead; it is nil before
-	every time.Duration // +checklocks:l.q.recvMu
-	late  *lateReceive  // +checklocks:l.q.recvMu
+	// the wait for receives. After a while, late looks instead; it is nil before
+	wait receiveWait  // +checklocks:l.q.recvMu
+	late *lateReceive // +checklocks:l.q.recvMu
 	// closed, and nil again, once a message has met a receive; nil unless awaitReceive waits
 	met chan struct{} // +checklocks:l.q.recvMu
 	// closed, and nil again, once no frame waits; nil unless settleDebts waits
@@ -114,24 +114,29 @@ func (r *receiver) handle(f frame, payload []byte) error {
 	defer r.l.q.recvMu.Unlock()
 	waits, err := r.in.comes(f, payload, (*receiverHands)(r))
 	if waits {
-		r.waitLocked(r.nextLook(lookEvery))
+		r.waitLocked(true)
 	}
 	return err
 }
 
-// waitLocked looks for receives after d, or lets the context's lookout do so.
+// waitLocked looks for receives later, or lets the context's lookout do so. first says that a new
+// wait begins.
 //
 // +checklocks:r.l.q.recvMu
-func (r *receiver) waitLocked(d time.Duration) {
-	if r.every = d; d >= lookSlowly {
+func (r *receiver) waitLocked(first bool) {
+	if first {
+		r.wait = receiveWait{}
+	}
+	timer := r.repeatTime()
+	if r.wait.again(timer) {
 		r.l.q.checkReceive(false)
 	}
-	if d >= lookSlowly && !r.repeats() {
+	if r.wait.slow() && timer == 0 {
 		r.late = r.l.q.ctx.late.add(r.l.q.recv, r.lookForReceives)
 		return
 	}
 	r.late = nil
-	r.l.alarm(alarmReceives, d, false)
+	r.l.alarm(alarmReceives, r.wait.next, false)
 }
 
 // repeats reports whether this end does as if the peer sent a message again that has found no
@@ -143,12 +148,11 @@ func (r *receiver) repeats() bool {
 // repeatMost is the longest time after which a message is sent again. A card may take 655 ms.
 const repeatMost = lookRarely
 
-// nextLook returns the time to the next look for receives: d, or the time after which the peer
-// sends the message again.
-func (r *receiver) nextLook(d time.Duration) time.Duration {
+// repeatTime returns the time after which the peer sends a message again, or 0 if it does not.
+func (r *receiver) repeatTime() time.Duration {
 	q := r.l.q
 	if !r.repeats() {
-		return d
+		return 0
 	}
 	q.ctx.dev.faults.Took(fault.RNR)
 	q.mu.Lock()
@@ -170,12 +174,31 @@ func (r *receiver) lookForReceives() {
 		r.noteIdleLocked()
 		return
 	}
-	d := r.every
-	if acted {
-		d = lookEvery
-	}
-	r.waitLocked(r.nextLook(min(d+d/8, lookSlowly)))
+	r.waitLocked(acted)
 }
+
+// A receiveWait is a wait for receives. It looks ever more rarely.
+type receiveWait struct {
+	next, waited time.Duration
+	every        time.Duration // the time to the next look, if the RNR timer is no longer
+}
+
+// receivePatience is how long a message waits before a receive is said to be missing. It is less
+// than the time after which the lookout looks.
+const receivePatience = 8 * time.Millisecond
+
+// again sets w.next for another look, with an RNR timer, or 0. It reports whether a receive has
+// just been missing for receivePatience.
+func (w *receiveWait) again(timer time.Duration) (lacks bool) {
+	before := w.waited
+	w.waited += w.next
+	w.every = min(max(w.every+w.every/8, lookEvery), lookSlowly)
+	w.next = max(w.every, timer)
+	return before < receivePatience && w.waited >= receivePatience
+}
+
+// slow reports whether looks are as rare as those of the lookout.
+func (w *receiveWait) slow() bool { return w.every >= lookSlowly }
 
 // receiverHands are the hands of a receiver's incoming. r.l.q.recvMu is held during their calls.
 type receiverHands receiver
