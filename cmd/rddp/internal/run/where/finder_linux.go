@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,6 +35,11 @@ type Finder struct {
 	sites map[string]*Site // +checklocks:mu
 	// epoch changes when code that a thread knows may have gone
 	epoch uint64 // +checklocks:mu
+	// the memory that processes have given up lately, the oldest first, and how often they have
+	given []given // +checklocks:mu
+	gives uint64  // +checklocks:mu
+	// uses counts the calls of Site
+	uses uint64 // +checklocks:mu
 }
 
 // Bounds of a Finder.
@@ -43,6 +49,8 @@ const (
 	maxSites   = 1 << 14
 	maxSilent  = 3 // readers that do not answer
 	maxMaps    = 8 << 20
+	maxGiven   = 64
+	maxOld     = 8 // memory maps that may still have what is given up
 )
 
 // A thread is one whose sites have been looked for.
@@ -51,6 +59,16 @@ type thread struct {
 	call  *os.File // tells its stack pointer and program counter while it is in a call
 	space *space
 	epoch uint64
+	used  uint64 // the last use
+	fresh bool   // the space was read in this use
+}
+
+// A given is memory that a process gives up.
+type given struct {
+	pid     int
+	addr, n uint64
+	number  uint64 // of this event
+	old     int    // how many memory maps may still have it
 }
 
 // A fileKey is what a memory map says of a file.
@@ -90,11 +108,57 @@ func (f *Finder) Close() {
 func (f *Finder) Gives(pid int, addr, n uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.gives++
+	if len(f.given) == maxGiven {
+		f.given = slices.Delete(f.given, 0, 1)
+	}
+	f.given = append(f.given, given{pid, addr, n, f.gives, maxOld})
 	for _, t := range f.threads {
 		if t.pid == pid && t.epoch == f.epoch && t.space.forgets(addr, n) {
 			f.epoch++
 		}
 	}
+}
+
+// isOldLocked reports whether a thread's memory map may have code that the process has given up
+// since that event. The process gives it up only after the event, so a map that is read after it
+// may have it, too.
+//
+// +checklocks:f.mu
+func (f *Finder) isOldLocked(t *thread, since uint64) (old bool) {
+	for i := range f.given {
+		g := &f.given[i]
+		if g.pid != t.pid || g.number <= since && (!t.fresh || g.old == 0) || !t.space.forgets(g.addr, g.n) {
+			continue
+		}
+		g.old = max(g.old-1, 0)
+		old = true
+	}
+	return old || f.gives-since > maxGiven
+}
+
+// keepLocked keeps a thread that has been looked at, unless what is known of it may be wrong. The
+// one that was not looked at for the longest time makes room.
+//
+// +checklocks:f.mu
+func (f *Finder) keepLocked(tid int, t *thread, since uint64) {
+	if t.space == nil || f.isOldLocked(t, since) {
+		t.close()
+		return
+	}
+	if len(f.threads) == maxThreads {
+		last := tid
+		for i, x := range f.threads {
+			if last == tid || x.used < f.threads[last].used {
+				last = i
+			}
+		}
+		f.threads[last].close()
+		delete(f.threads, last)
+	}
+	f.uses++
+	t.used = f.uses
+	f.threads[tid] = t
 }
 
 // Executes is the event that a process is about to execute another program.
@@ -111,7 +175,7 @@ func (f *Finder) Site(tid int) *Site {
 		return nil // walk knows no other frames
 	}
 	f.mu.Lock()
-	t, epoch := f.threads[tid], f.epoch
+	t, epoch, since := f.threads[tid], f.epoch, f.gives
 	delete(f.threads, tid)
 	f.mu.Unlock()
 	if t != nil && t.epoch != epoch {
@@ -130,15 +194,12 @@ func (f *Finder) Site(tid int) *Site {
 		t.close()
 		return nil
 	}
+	t.fresh = false
 	m := look(process.Thread(tid), sp)
 	frames := t.walk(m, sp, pc, filesOf{f, t.pid, m})
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.threads) < maxThreads {
-		f.threads[tid] = t
-	} else {
-		t.close()
-	}
+	f.keepLocked(tid, t, since)
 	return f.siteLocked(t, frames)
 }
 
@@ -168,7 +229,7 @@ func (t *thread) renew() error {
 	if err != nil {
 		return err
 	}
-	t.space = newSpace(text)
+	t.space, t.fresh = newSpace(text), true
 	return nil
 }
 
