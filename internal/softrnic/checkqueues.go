@@ -92,11 +92,10 @@ func (q *queuePair) firstPost() check.Site {
 }
 
 // checkModify is the event that a command is about to change q.
-func (q *queuePair) checkModify(a *uverbs.Change, by Caller) {
+func (q *queuePair) checkModify(a *uverbs.Change, s check.Site) {
 	if q.checked == nil || a.Mask&uverbs.MaskState == 0 || a.To.State != uverbs.RTR && a.To.State != uverbs.RTS {
 		return
 	}
-	s := by.Site()
 	q.checked.mu.Lock()
 	defer q.checked.mu.Unlock()
 	if a.To.State == uverbs.RTR {
@@ -535,7 +534,7 @@ func (c *commands) checkAcks(object, by string, x counterIn, addr uint64, handle
 	if n, ok := x.lacks(p, addr, handle, got, runtime.GOARCH); !ok || n <= 0 {
 		return
 	}
-	at := c.caller.Site()
+	at := c.site
 	time.AfterFunc(ackPatience, func() {
 		if n, ok := x.lacks(p, addr, handle, got, runtime.GOARCH); ok && n > 0 {
 			c.dev.check.AddAt(inCall, at, check.Unacknowledged(object, by, n))

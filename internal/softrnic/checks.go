@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/internal/softrnic/check"
 )
 
@@ -34,10 +35,21 @@ const (
 	registered = "registered"
 )
 
+// hasPlace reports whether findings may name the place of a command: it makes something, or it may
+// be a mistake.
+func hasPlace(c uverbs.Command) bool {
+	switch c &^ uverbs.Extended {
+	case uverbs.GetContext, uverbs.QueryDevice, uverbs.QueryPort, uverbs.QueryQP, uverbs.QuerySRQ, uverbs.ModifySRQ,
+		uverbs.DeallocPD, uverbs.DestroyAH, uverbs.DeregMR, uverbs.DeallocMW:
+		return false
+	}
+	return true
+}
+
 // makes is the event that the command makes an object.
 func (c *commands) makes(object fmt.Stringer, what string) {
 	if k := c.dev.check; k != nil {
-		k.Makes(object.String(), what, c.caller.Site())
+		k.Makes(object.String(), what, c.site)
 	}
 }
 

@@ -59,6 +59,38 @@ func newChecked(t *testing.T) (*program, *checkLog) {
 	return newProgram(t, d), l
 }
 
+// A textSite is a place in a program.
+type textSite string
+
+func (s textSite) String() string { return string(s) }
+
+// TestPlaceOfCommands: what a command makes has its place, and the device is not locked while that
+// is looked for.
+func TestPlaceOfCommands(t *testing.T) {
+	p, _ := newChecked(t)
+	asked := 0
+	p.site = func() check.Site {
+		asked++
+		if !p.ctx.mu.TryLock() {
+			t.Error("the device is locked")
+			return nil
+		}
+		p.ctx.mu.Unlock()
+		return textSite("main.c:7")
+	}
+	q := p.qp(nil)
+	if asked == 0 {
+		t.Error("a queue pair has no place")
+	}
+	asked = 0
+	if _, err := p.Destroy(uint32(uverbs.DestroyQP), q.Handle); err != nil {
+		t.Fatal(err)
+	}
+	if asked != 1 {
+		t.Errorf("%d places of one command", asked)
+	}
+}
+
 // TestCheckLeft: each object that the program has left is found when it closes the device, and not
 // those that it has destroyed.
 func TestCheckLeft(t *testing.T) {

@@ -295,7 +295,7 @@ func (c *Context) destroy() {
 // Do carries out a command. in is its input, and driverIn the provider's input. Do returns the two
 // answers.
 func (c *Context) Do(caller Caller, cmd uverbs.Command, in, driverIn []byte) (out, driverOut []byte, err error) {
-	return c.do(&commands{c, caller}, cmd, in, driverIn)
+	return c.do(c.commandsOf(caller, cmd), cmd, in, driverIn)
 }
 
 func (c *Context) do(h uverbs.Handler, cmd uverbs.Command, in, driverIn []byte) (out, driverOut []byte, err error) {
@@ -315,6 +315,17 @@ func (c *Context) do(h uverbs.Handler, cmd uverbs.Command, in, driverIn []byte) 
 type commands struct {
 	*Context
 	caller Caller
+	site   check.Site // of the command, if it hasPlace
+}
+
+// commandsOf returns what executes a command. It asks for the command's place in the program before
+// the mutex is taken, because to find it takes a while.
+func (c *Context) commandsOf(caller Caller, cmd uverbs.Command) *commands {
+	x := &commands{Context: c, caller: caller}
+	if c.dev.check != nil && hasPlace(cmd) {
+		x.site = caller.Site()
+	}
+	return x
 }
 
 // QueryDevice returns the limits of the device.

@@ -205,14 +205,10 @@ func (c *commands) ReqNotifyCQ(handle uint32, solicitedOnly bool) error {
 	if q == nil {
 		return none("CQ", handle)
 	}
-	s := check.Site(nil)
-	if q.ctx.dev.check != nil {
-		s = c.caller.Site()
-	}
 	if solicitedOnly {
-		q.arm(solicited, s)
+		q.arm(solicited, c.site)
 	} else {
-		q.arm(anyNext, s)
+		q.arm(anyNext, c.site)
 	}
 	return nil
 }

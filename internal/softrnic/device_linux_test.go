@@ -45,6 +45,7 @@ type program struct {
 	// slowBell makes the device look at its queues some time after the doorbell, as it does in rddp
 	// run
 	slowBell bool
+	site     func() check.Site // where it is; may be nil
 
 	mu       sync.Mutex
 	channels []*testChannel // the first is the one for asynchronous events
@@ -134,7 +135,12 @@ func (p *program) NewChannel() (uint32, Channel, error) {
 	return uint32(len(p.channels) - 1), c, nil
 }
 
-func (p *program) Site() check.Site { return nil }
+func (p *program) Site() check.Site {
+	if p.site == nil {
+		return nil
+	}
+	return p.site()
+}
 
 func (p *program) FindChannel(fd int32) Channel {
 	p.mu.Lock()

@@ -230,7 +230,7 @@ func (c *commands) ModifyQP(a uverbs.Change) error {
 	if q == nil {
 		return none("QP", a.Handle)
 	}
-	q.checkModify(&a, c.caller)
+	q.checkModify(&a, c.site)
 	return q.modify(&a)
 }
 
