@@ -1,20 +1,28 @@
 package where
 
-import "os"
+import (
+	"os"
+
+	"github.com/go-delve/delve/pkg/dwarf/frame"
+)
 
 // A file is that of an object. The Finder's token guards it.
 type file struct {
 	*os.File // nil if it cannot be read
 	reader   asker
 	lines    map[uint64][]line // by the address in the file
+	// the frame descriptions, by the address in the file, if they have been asked for
+	table    frame.FrameDescriptionEntries
+	hasTable bool
 }
 
 // files are the files of a process.
 type files interface {
 	// file returns the file of a mapping that has its beginning, or nil if it may not have one.
 	file(m *mapping) *file
-	// frames returns where the frame descriptions of a file are in it.
-	frames(x *file) (at, n uint64, ok bool)
+	// table returns the frame descriptions of a file that has none of its functions. bias is what
+	// an address in memory has more than in the file.
+	table(x *file, bias uint64) frame.FrameDescriptionEntries
 }
 
 // An asker knows what is in a file.
@@ -25,6 +33,14 @@ type asker interface {
 	// none.
 	frames() (at, n uint64, err error)
 	close()
+}
+
+// known returns the frame descriptions, if they are known.
+func (x *file) known() frame.FrameDescriptionEntries {
+	if x == nil {
+		return nil
+	}
+	return x.table
 }
 
 // read returns the reader of the file. start starts one.

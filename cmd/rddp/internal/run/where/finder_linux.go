@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-delve/delve/pkg/dwarf/frame"
 	"golang.org/x/sys/unix"
 
 	"github.com/rddp/rddp/internal/locks"
@@ -24,7 +25,8 @@ import (
 type Finder struct {
 	// asking holds a token while a reader is asked, or its state changed
 	asking chan struct{}
-	silent int // readers that did not answer; asking guards it
+	silent int    // readers that did not answer; asking guards it
+	tables uint64 // bytes of the frame descriptions that are kept; asking guards it
 
 	mu locks.Mutex[locks.Leaf]
 	// the threads that have been looked at; one that is being looked at is not here
@@ -50,6 +52,7 @@ const (
 	maxSilent  = 3 // readers that do not answer
 	maxMaps    = 8 << 20
 	maxGiven   = 64
+	maxTables  = 2 * maxTable
 	maxOld     = 8 // memory maps that may still have what is given up
 )
 
@@ -345,14 +348,47 @@ func (f *Finder) add(key fileKey, fresh *file) *file {
 	return x
 }
 
-func (f filesOf) frames(x *file) (at, n uint64, ok bool) {
+// table returns the frame descriptions of a file, which are those in the memory of the first
+// program that has it. A file has them once, however often it is mapped.
+func (f filesOf) table(x *file, bias uint64) frame.FrameDescriptionEntries {
+	all, at, n := f.tableOf(x)
+	if n == 0 {
+		return all
+	}
+	return f.keepTable(x, n, readTable(f.memory, bias, at, n))
+}
+
+// tableOf returns the frame descriptions of a file, or where they are, if they are to be read and
+// there is room.
+func (f *Finder) tableOf(x *file) (all frame.FrameDescriptionEntries, at, n uint64) {
 	f.asking <- struct{}{}
 	defer func() { <-f.asking }()
+	if x == nil || x.hasTable {
+		return x.known(), 0, 0
+	}
 	err := f.askHeld(x, func(a asker) (err error) {
 		at, n, err = a.frames()
 		return err
 	})
-	return at, n, err == nil && n > 0
+	if err != nil || n > min(maxTable, maxTables-f.tables) {
+		n = 0
+	}
+	f.tables += n
+	x.hasTable = n == 0
+	return nil, at, n
+}
+
+// keepTable keeps the frame descriptions of a file, unless another thread was faster.
+func (f *Finder) keepTable(x *file, n uint64, all frame.FrameDescriptionEntries) frame.FrameDescriptionEntries {
+	f.asking <- struct{}{}
+	defer func() { <-f.asking }()
+	if x.hasTable || all == nil {
+		f.tables -= n
+	}
+	if !x.hasTable {
+		x.table, x.hasTable = all, true
+	}
+	return x.table
 }
 
 // openMapped opens the file of a mapping, or returns nil. The path may lead to another file by now.

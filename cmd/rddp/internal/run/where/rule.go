@@ -83,8 +83,9 @@ func parseRule(common, own []byte, at, pc uint64) (r rule, ok bool) {
 // maxTable bounds the length of a whole section of frame descriptions.
 const maxTable = 8 << 20
 
-// readTable reads a section .eh_frame, for a file without a table of its functions.
-func readTable(m Memory, at, n uint64) (all frame.FrameDescriptionEntries) {
+// readTable reads a section .eh_frame, for a file without a table of its functions. It is at an
+// address in the file.
+func readTable(m Memory, bias, at, n uint64) (all frame.FrameDescriptionEntries) {
 	defer func() {
 		if recover() != nil {
 			all = nil
@@ -94,7 +95,7 @@ func readTable(m Memory, at, n uint64) (all frame.FrameDescriptionEntries) {
 		return nil
 	}
 	b := make([]byte, n)
-	if m.Read(b, at) != nil {
+	if m.Read(b, bias+at) != nil {
 		return nil
 	}
 	all, err := frame.Parse(b, binary.LittleEndian, 0, 8, at)

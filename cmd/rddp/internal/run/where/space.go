@@ -18,7 +18,7 @@ type object struct {
 	segments
 	inner bool // of rdma-core or the C library
 	file  *file
-	// the frame descriptions, if frames is 0
+	// the frame descriptions by the address in the file, if frames is 0
 	table frame.FrameDescriptionEntries
 }
 
@@ -88,7 +88,9 @@ func (s *space) find(m Memory, pc uint64, caller bool, f files) *step {
 // rule returns the rule for the frame of a function of o.
 func (o *object) rule(m Memory, pc uint64) (rule, bool) {
 	if o.frames == 0 {
-		return tableRule(o.table, pc)
+		r, ok := tableRule(o.table, pc-o.bias)
+		r.begin += o.bias
+		return r, ok
 	}
 	at, ok := searchFrame(m, o.frames, pc)
 	if !ok {
@@ -122,9 +124,7 @@ func (s *space) object(m Memory, pc uint64, f files) *object {
 			o.file = f.file(&s.maps[k])
 		}
 		if o.frames == 0 {
-			if at, n, ok := f.frames(o.file); ok {
-				o.table = readTable(m, o.bias+at, n)
-			}
+			o.table = f.table(o.file, o.bias)
 		}
 	}
 	s.objects[k] = o

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"testing"
+
+	"github.com/go-delve/delve/pkg/dwarf/frame"
 )
 
 // A fake is the memory of a program: parts by their addresses.
@@ -24,8 +26,8 @@ func (f fake) Read(b []byte, addr uint64) error {
 // noFiles are the files of a program that has none to read.
 type noFiles struct{}
 
-func (noFiles) file(*mapping) *file                 { return nil }
-func (noFiles) frames(*file) (at, n uint64, _ bool) { return 0, 0, false }
+func (noFiles) file(*mapping) *file                               { return nil }
+func (noFiles) table(*file, uint64) frame.FrameDescriptionEntries { return nil }
 
 // Addresses of the program of fakeProgram. Each function has 256 bytes.
 const (
@@ -182,6 +184,6 @@ func FuzzWalk(f *testing.F) {
 		if got := s.walk(look(m, sp), sp, pc, noFiles{}); len(got) > maxInside {
 			t.Errorf("%d frames", len(got))
 		}
-		readTable(m, fakeBase, uint64(len(file)))
+		readTable(m, fakeBase, 0x40, uint64(len(file))-0x40)
 	})
 }
