@@ -75,7 +75,7 @@ func (r *Reporter) AddAbout(object, what string, s Site, all ...Finding) {
 	for _, f := range all {
 		r.mu.Lock()
 		fresh := r.report.Add(f)
-		x := reported{f, [2]place{{what, s}, r.sites.all[object]}}
+		x := reported{f, [2]place{{what, s}, r.sites.all[object].place}}
 		waits := fresh && (s != nil || x.places[1].site != nil || r.written != nil)
 		if waits {
 			if r.queue = append(r.queue, x); r.written == nil {

@@ -6,9 +6,24 @@ type Site interface{ String() string }
 
 // sites are the places that made the objects of a program.
 type sites struct {
-	all map[string]place // by the name of the object
+	all map[string]made // by the name of the object
 	// the objects that are gone, the last of which may still have a finding
-	gone []string
+	gone []gone
+	// makes is how many objects there have been
+	makes uint64
+}
+
+// A made is the place that made an object, and the number of the object: a later one may have the
+// same name.
+type made struct {
+	place
+	number uint64
+}
+
+// A gone is an object that is gone.
+type gone struct {
+	object string
+	number uint64
 }
 
 // A place is a Site, and what happens there.
@@ -25,19 +40,23 @@ const (
 
 func (s *sites) add(object string, p place) {
 	if s.all == nil {
-		s.all = make(map[string]place)
+		s.all = make(map[string]made)
 	}
 	if len(s.all) < maxSites {
-		s.all[object] = p
+		s.makes++
+		s.all[object] = made{p, s.makes}
 	}
 }
 
 func (s *sites) remove(object string) {
-	if _, ok := s.all[object]; !ok {
+	x, ok := s.all[object]
+	if !ok {
 		return
 	}
-	if s.gone = append(s.gone, object); len(s.gone) > maxGone {
-		delete(s.all, s.gone[0])
+	if s.gone = append(s.gone, gone{object, x.number}); len(s.gone) > maxGone {
+		if first := s.gone[0]; s.all[first.object].number == first.number {
+			delete(s.all, first.object)
+		}
 		s.gone = s.gone[1:]
 	}
 }

@@ -91,3 +91,19 @@ func TestSitesEnd(t *testing.T) {
 type named string
 
 func (n named) String() string { return string(n) }
+
+// TestPlaceOfSuccessor: an object keeps its place, however many others go after an earlier one of
+// the same name.
+func TestPlaceOfSuccessor(t *testing.T) {
+	var s sites
+	s.add("MR 1", place{site: placed("first")})
+	s.remove("MR 1")
+	s.add("MR 1", place{site: placed("second")})
+	for range maxGone + 1 {
+		s.add("MR 2", place{})
+		s.remove("MR 2")
+	}
+	if got := text(s.all["MR 1"].site); got != "second" {
+		t.Errorf("the place is %q, want %q", got, "second")
+	}
+}
