@@ -55,13 +55,14 @@ func (x *file) read(start func(*os.File) (asker, error)) (asker, error) {
 	return x.reader, nil
 }
 
+// close closes the file. It does not wait for the file system, which may never answer.
 func (x *file) close() {
 	if x.reader != nil {
 		x.reader.close()
 		x.reader = nil
 	}
 	if x.File != nil {
-		_ = x.File.Close()
+		go func(f *os.File) { _ = f.Close() }(x.File)
 		x.File = nil
 	}
 }

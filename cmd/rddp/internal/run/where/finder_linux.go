@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-delve/delve/pkg/dwarf/frame"
 	"golang.org/x/sys/unix"
@@ -323,7 +324,29 @@ func (f filesOf) file(m *mapping) *file {
 	if x, ok := f.Finder.opened(key); ok {
 		return x
 	}
-	return f.Finder.add(key, &file{File: openMapped(f.pid, m, f.memory), lines: make(map[uint64][]line)})
+	x := inTime(func() *os.File { return openMapped(f.pid, m, f.memory) })
+	return f.Finder.add(key, &file{File: x, lines: make(map[uint64][]line)})
+}
+
+// inTime returns the file that open opens, or nil if that takes too long: the file system may be
+// one that never answers.
+func inTime(open func() *os.File) *os.File {
+	opened, late := make(chan *os.File), make(chan struct{})
+	go func() {
+		x := open()
+		select {
+		case opened <- x:
+		case <-late:
+			_ = x.Close() // or it is nil
+		}
+	}()
+	select {
+	case x := <-opened:
+		return x
+	case <-time.After(answerTime):
+		close(late)
+		return nil
+	}
 }
 
 // opened returns a file that has been opened. ok is false if it is to be opened.

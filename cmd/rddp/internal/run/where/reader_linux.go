@@ -143,12 +143,13 @@ func (r *reader) question(q string, answer any) error {
 	return json.Unmarshal(b, answer)
 }
 
-// close ends the child.
+// close ends the child. It does not wait for that: if the file system does not answer, the child
+// cannot be killed.
 func (r *reader) close() {
 	_ = r.cmd.Process.Kill()
 	_ = r.in.Close()
 	_ = r.out.Close()
-	_ = r.cmd.Wait() // it was killed
+	go func() { _ = r.cmd.Wait() }() // it was killed
 }
 
 // openRegular opens a file for reading if it is a regular one. It never waits for a FIFO, and
