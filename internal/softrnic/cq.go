@@ -62,7 +62,7 @@ func (q *completionQueue) complete(w *uverbs.WC, solicits bool) {
 //
 // +checklocks:q.mu
 func (q *completionQueue) putLocked(w *uverbs.WC, solicits bool) {
-	put := q.hasRoomLocked() && q.ring.Put(q.rubbishLocked(w).Put)
+	put := q.ring.Len() < q.roomLocked() && q.ring.Put(q.rubbishLocked(w).Put)
 	q.checkPutLocked(w, !put)
 	q.traceCompletion(w, !put)
 	if !put {
@@ -81,12 +81,15 @@ func (q *completionQueue) putLocked(w *uverbs.WC, solicits bool) {
 	}
 }
 
-// hasRoomLocked reports whether the queue has room for a completion: a little more than the program
+// roomLocked returns how many completions the queue has room for: a little more than the program
 // has asked for, unless the device takes the liberty not to have it.
 //
 // +checklocks:q.mu
-func (q *completionQueue) hasRoomLocked() bool {
-	return !q.ctx.dev.strict || q.ring.Len() < q.asked
+func (q *completionQueue) roomLocked() uint32 {
+	if q.ctx.dev.strict {
+		return min(q.asked, q.ring.Cap())
+	}
+	return q.ring.Cap()
 }
 
 // sendLocked sends an event.

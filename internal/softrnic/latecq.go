@@ -50,6 +50,9 @@ func (q *completionQueue) lateLocked(w *uverbs.WC, solicits bool) {
 			stream |= 1
 		}
 		q.late.held.Add(completion{*w, solicits}, stream, now.Add(q.late.completions.Delay()))
+		if q.late.held.Len()+int(q.ring.Len()) >= int(q.roomLocked()) {
+			q.putHeldLocked() // so that what is held back is bounded
+		}
 	}
 	q.releaseLocked(now)
 }
@@ -115,10 +118,17 @@ func (q *completionQueue) release() {
 	if q.late == nil || q.ring == nil {
 		return
 	}
+	q.putHeldLocked()
+	q.noteHeldLocked()
+}
+
+// putHeldLocked puts all completions that are held back into the ring.
+//
+// +checklocks:q.mu
+func (q *completionQueue) putHeldLocked() {
 	for _, c := range q.late.held.TakeAll() {
 		q.putLocked(&c.WC, c.solicits)
 	}
-	q.noteHeldLocked()
 }
 
 // forgetLateLocked forgets what is held back: the program destroys the queue.

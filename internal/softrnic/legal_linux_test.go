@@ -94,6 +94,31 @@ func TestLateCompletions(t *testing.T) {
 	}
 }
 
+// TestHeldCompletions: what is held back is bounded. As soon as it fills the ring together with
+// what the program has not polled, all are given to the program.
+func TestHeldCompletions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q, _ := lateQueue(t, "legal=completions")
+		defer q.close()
+		total := 0
+		for id := range uint64(5000) {
+			q.complete(&uverbs.WC{ID: id, Op: uverbs.WCRecv}, false)
+			q.mu.Lock()
+			held, n := q.late.held.Len(), int(q.ring.Len())
+			q.mu.Unlock()
+			if held+n > int(q.ring.Cap()) {
+				t.Fatalf("%d completions are held back, and %d are in a ring of %d", held, n, q.ring.Cap())
+			}
+			if n > 200 {
+				total += len(q.polled())
+			}
+		}
+		if q.release(); total+len(q.polled()) != 5000 {
+			t.Error("completions are lost")
+		}
+	})
+}
+
 // TestRelease: where something tells the program that completions are there, they are.
 func TestRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -168,7 +168,8 @@ func (d *Dice) Split(n int) (now Part, later []Part) {
 // Late holds things back. Things of one stream come out in the order in which they have come in. It
 // is a value without lock, goroutine or clock.
 type Late[T any] struct {
-	things []lateThing[T] // in the order in which they come out
+	things []lateThing[T] // in the order in which they come out, and are due
+	after  time.Time      // when the next one may come out, even if it is due before
 }
 
 type lateThing[T any] struct {
@@ -198,16 +199,18 @@ const gap = 50 * time.Microsecond
 
 // Take takes what is due, but not more than most things. The others come out a little later.
 func (l *Late[T]) Take(now time.Time, most int) (out []T) {
+	if now.Before(l.after) {
+		return nil
+	}
 	n := 0
 	for n < min(len(l.things), most) && !l.things[n].due.After(now) {
 		out = append(out, l.things[n].thing)
 		n++
 	}
-	l.things = slices.Delete(l.things, 0, n)
-	for k := range l.things {
-		if next := now.Add(gap); n == most && l.things[k].due.Before(next) {
-			l.things[k].due = next
-		}
+	clear(l.things[:n])
+	l.things = l.things[n:]
+	if l.after = (time.Time{}); n == most && len(l.things) > 0 {
+		l.after = now.Add(gap)
 	}
 	return out
 }
@@ -217,7 +220,7 @@ func (l *Late[T]) TakeAll() (out []T) {
 	for _, x := range l.things {
 		out = append(out, x.thing)
 	}
-	l.things = nil
+	*l = Late[T]{}
 	return out
 }
 
@@ -226,5 +229,8 @@ func (l *Late[T]) Next() (due time.Time, ok bool) {
 	if len(l.things) == 0 {
 		return due, false
 	}
-	return l.things[0].due, true
+	if due = l.things[0].due; due.Before(l.after) {
+		due = l.after
+	}
+	return due, true
 }

@@ -178,3 +178,27 @@ func TestTakeAll(t *testing.T) {
 		t.Errorf("%v, and %d are left", got, l.Len())
 	}
 }
+
+// TestLateRest: what Take leaves comes out a little later, and what is due later stays where it is.
+func TestLateRest(t *testing.T) {
+	var l Late[int]
+	start := time.Unix(0, 0)
+	for i := range 5 {
+		l.Add(i, 0, start.Add(time.Duration(i)*time.Microsecond))
+	}
+	far := start.Add(gap + time.Second)
+	l.Add(5, 0, far)
+	now := start.Add(2 * time.Microsecond)
+	for k, want := range []int{2, 2, 1, 0} {
+		if n := len(l.Take(now, 2)); n != want {
+			t.Errorf("take %d: %d things, want %d", k, n, want)
+		}
+		if len(l.Take(now, 2)) != 0 {
+			t.Errorf("take %d: more at once", k)
+		}
+		now = now.Add(gap)
+	}
+	if due, _ := l.Next(); due != far {
+		t.Errorf("the last one is due at %v, want %v", due, far)
+	}
+}
