@@ -112,8 +112,8 @@ var realFindings = []struct{ program, what string }{
 	{`^ib_atomic_lat `, `check=leak`},
 	{`^r(io)?stream -p`, `msg="rdma_cm id .* check=leak`},
 	{`ucx_perftest`, `note=(unmapped|same-buffer)`},
-	{`^(ib|ucmatose)`, `note=same-buffer`},
-	{`^(ib_send_bw|ibv_srq_pingpong|ucmatose)`, `check=overwritten`},
+	{`^(ib|ucmatose|udaddy)`, `note=same-buffer`},
+	{`^(ib_send_bw|ibv_srq_pingpong|ucmatose|udaddy)`, `check=overwritten`},
 }
 
 // TestCheckedPairs: in the programs of rdma-core, perftest and UCX nothing is found that is wrong.
