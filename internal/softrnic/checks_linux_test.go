@@ -75,7 +75,7 @@ func TestPlaceOfCommands(t *testing.T) {
 			t.Error("the device is locked")
 			return nil
 		}
-		p.ctx.mu.Unlock()
+		p.ctx.mu.Unlock() // +checklocksignore: TryLock has locked it
 		return textSite("main.c:7")
 	}
 	q := p.qp(nil)
