@@ -212,7 +212,7 @@ func TestTraceReaderEnds(t *testing.T) {
 func TestTraceNoReader(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "pipe.json")
 	if err := syscall.Mkfifo(name, 0o600); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	c := under(performance(t, "leaves")...)
 	c.Env = append(os.Environ(), traceOfTest+"="+name)
