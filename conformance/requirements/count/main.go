@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -41,7 +42,7 @@ func run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	passed, err := runTests(tests)
+	passed, err := runTests(tests, out)
 	if err != nil {
 		return err
 	}
@@ -74,8 +75,9 @@ func run(out io.Writer) error {
 // folder returns the folder of the test's package.
 func folder(t requirements.Test) string { return "./" + path.Dir(t.File) }
 
-// runTests runs the tests, package by package, and returns those that pass, as folder and name.
-func runTests(tests []requirements.Test) (passed map[string]bool, err error) {
+// runTests runs the tests, package by package, and returns those that pass, as folder and name. It
+// writes what the others have printed to out.
+func runTests(tests []requirements.Test, out io.Writer) (passed map[string]bool, err error) {
 	names := map[string][]string{}
 	for _, t := range tests {
 		if f := folder(t); !slices.Contains(names[f], t.Name) {
@@ -84,7 +86,7 @@ func runTests(tests []requirements.Test) (passed map[string]bool, err error) {
 	}
 	passed = map[string]bool{}
 	for f, n := range names {
-		cmd := exec.Command("go", "test", "-json", "-tags=conformance", "-timeout=5m", "-run=^("+strings.Join(n, "|")+")$", ".")
+		cmd := exec.Command("go", "test", "-json", "-tags=conformance", "-timeout=15m", "-run=^("+strings.Join(n, "|")+")$", ".")
 		cmd.Dir = f // may be in another module
 		cmd.Stderr = os.Stderr
 		stdout, err := cmd.StdoutPipe()
@@ -96,13 +98,24 @@ func runTests(tests []requirements.Test) (passed map[string]bool, err error) {
 		}
 		scanner := bufio.NewScanner(stdout)
 		scanner.Buffer(nil, 1<<20)
+		printed := map[string]string{} // by a test that has not passed; "" is the package
 		for scanner.Scan() {
 			var e struct{ Action, Test, Output string }
-			if json.Unmarshal(scanner.Bytes(), &e) == nil && e.Action == "pass" {
+			if json.Unmarshal(scanner.Bytes(), &e) != nil {
+				continue
+			}
+			printed[e.Test] += e.Output
+			if e.Action == "pass" {
 				passed[f+" "+e.Test] = true
+				delete(printed, e.Test)
 			}
 		}
-		cmd.Wait() // failed tests are missing in passed
+		if err := cmd.Wait(); err != nil { // failed tests are missing in passed
+			fmt.Fprintf(out, "%s: %v\n", f, err)
+			for _, test := range slices.Sorted(maps.Keys(printed)) {
+				io.WriteString(out, printed[test])
+			}
+		}
 	}
 	return passed, nil
 }
