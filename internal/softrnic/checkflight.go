@@ -154,10 +154,9 @@ func (f *flight) checkSink() {
 		return
 	}
 	x.known = false
-	if x.pd.sinks.isShared(f) { // what has changed it may be the answer of another one
-		return
-	}
-	if sum, ok := x.sumNow(); ok && sum != x.sum {
+	// What has changed it may be the answer of another one, which may even have been posted while
+	// this looked: so whether there is another one is asked afterwards
+	if sum, ok := x.sumNow(); ok && sum != x.sum && !x.pd.sinks.isShared(f) {
 		x.k.AddAt(posted, x.posted, check.WritesSink(x.of, fmt.Sprintf("%#x (%v, %d bytes)", f.id, f.op, f.n)))
 	}
 }

@@ -179,6 +179,7 @@ func TestCheckSharedSink(t *testing.T) {
 // mayHave checks that each finding has the text.
 func (l *checkLog) mayHave(text string) {
 	l.t.Helper()
+	l.reporter.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for line := range bytes.Lines(l.b.Bytes()) {

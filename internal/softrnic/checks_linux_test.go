@@ -20,9 +20,10 @@ import (
 
 // A checkLog has what the checker has found.
 type checkLog struct {
-	t  *testing.T
-	mu sync.Mutex
-	b  bytes.Buffer // +checklocks:mu
+	t        *testing.T
+	reporter *check.Reporter
+	mu       sync.Mutex
+	b        bytes.Buffer // +checklocks:mu
 }
 
 func (l *checkLog) Write(b []byte) (int, error) {
@@ -34,6 +35,7 @@ func (l *checkLog) Write(b []byte) (int, error) {
 // wants checks that the log has these texts, and no other finding.
 func (l *checkLog) wants(texts ...string) {
 	l.t.Helper()
+	l.reporter.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, text := range texts {
@@ -51,7 +53,8 @@ func (l *checkLog) wants(texts ...string) {
 func newChecked(t *testing.T) (*program, *checkLog) {
 	t.Helper()
 	l := &checkLog{t: t}
-	d, err := New(Config{Addresses: []netip.Addr{localhost}, OnlyTCP: overTCP, Check: check.NewReporter(slog.New(slog.NewTextHandler(l, nil)), nil)})
+	l.reporter = check.NewReporter(slog.New(slog.NewTextHandler(l, nil)), nil)
+	d, err := New(Config{Addresses: []netip.Addr{localhost}, OnlyTCP: overTCP, Check: l.reporter})
 	if err != nil {
 		t.Fatal(err)
 	}

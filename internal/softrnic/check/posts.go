@@ -84,6 +84,9 @@ func (p *Posts) Takes(slot uint32) Site {
 	if p.early == nil {
 		p.early = make(map[uint32]*late)
 	}
+	if old := p.early[slot]; old != nil { // the ring has gone round, and no doorbell has come
+		old.comes(nil)
+	}
 	l := &late{come: make(chan struct{})}
 	p.early[slot] = l
 	return l

@@ -73,3 +73,20 @@ func TestPostsOfThreads(t *testing.T) {
 		t.Errorf("later there is %v", s)
 	}
 }
+
+// TestPostsWithoutDoorbell: if the ring has gone round before a doorbell has come, nothing waits
+// for the place of the first work requests.
+func TestPostsWithoutDoorbell(t *testing.T) {
+	p := Posts{Slots: 4}
+	first := p.Takes(1).(*late)
+	second := p.Takes(1)
+	select {
+	case <-first.come:
+	default:
+		t.Error("the first one waits")
+	}
+	p.Rings(2, 2, 1, placed("a"))
+	if text(second) != "a" {
+		t.Errorf("the second one was posted at %q", text(second))
+	}
+}
