@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/netip"
 	"runtime"
 	"slices"
@@ -167,9 +168,17 @@ func (p *program) Map(off uint64, size int) ([]byte, error) {
 type ownKernel struct{ *program }
 
 func (k ownKernel) Doorbell() error {
-	if k.slowBell {
+	switch {
+	case k.slowBell:
 		go k.ctx.Doorbell()
-	} else {
+	case k.ctx.dev.check != nil:
+		k.ctx.pairsMu.RLock()
+		handles := slices.Collect(maps.Keys(k.ctx.pairs))
+		k.ctx.pairsMu.RUnlock()
+		for _, h := range handles {
+			k.ctx.DoorbellNow(uverbs.AppendDoorbell(nil, h, 0), 1, nil)
+		}
+	default:
 		k.ctx.Doorbell()
 	}
 	return nil

@@ -22,7 +22,7 @@ type late struct {
 }
 
 // doorbellTime is how long the doorbell behind a post may take. The thread may be killed before.
-const doorbellTime = 500 * time.Millisecond
+const doorbellTime = 5 * time.Second
 
 // String waits for the doorbell.
 func (l *late) String() string {
