@@ -31,10 +31,13 @@ func TestStopping(t *testing.T) {
 				client, server := simPair(t, simtoe.Config{Delay: time.Millisecond}, side{}, side{})
 				r := register(t, server, prototest.Pattern(1<<16, 1), extsock.RemoteRead)
 				h := r.Handle()
+				const round = 4 * time.Millisecond // a Read takes two at most
 				stopped := make(chan struct{})
 				go func() {
 					defer close(stopped)
-					time.Sleep(50*time.Millisecond + 500*time.Microsecond) // while Reads are on their way
+					time.Sleep(50 * time.Millisecond)
+					untilNext(round)
+					time.Sleep(1) // all Reads are on their way, and hardly any has arrived
 					switch tt.way {
 					case "CloseWrite":
 						if err := server.CloseWrite(); err != nil {
@@ -58,6 +61,7 @@ func TestStopping(t *testing.T) {
 				for i := range errs {
 					readers.Go(func() {
 						for p := make([]byte, 8<<10); errs[i] == nil; {
+							untilNext(round)
 							select {
 							case <-ended:
 								return
@@ -87,4 +91,10 @@ func TestStopping(t *testing.T) {
 			}
 		})
 	}
+}
+
+// untilNext sleeps until the time is a multiple of d.
+func untilNext(d time.Duration) {
+	now := time.Now()
+	time.Sleep(now.Truncate(d).Add(d).Sub(now))
 }
