@@ -1,6 +1,7 @@
 package softrnic
 
 import (
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"slices"
@@ -21,6 +22,7 @@ type checkedFlight struct {
 	of     string // the queue pair
 	pd     *protectionDomain
 	posted check.Site // where
+	text   string     // what the work request is
 	list   []byte
 	sum    uint32
 	known  bool // sum is valid
@@ -73,19 +75,32 @@ func (pd *protectionDomain) spansOf(list []byte, n uint64) (all []check.Span) {
 }
 
 // checkMemory is the event that a work request comes from the queue.
-func (q *queuePair) checkMemory(f *flight, w *uverbs.SendWR) {
+func (q *queuePair) checkMemory(s *sender) {
+	f, w := s.flight, &s.wr
 	if w.Flags&uverbs.Inline != 0 || isLocal(w.Op) || f.status != uverbs.Success || total(w.SGEs) == 0 {
 		return
 	}
 	x := f.checked
-	if x.list = slices.Clone(w.SGEs); !isRead(w.Op) {
-		if x.fenced = w.Flags&uverbs.Fence != 0 && q.kind != uverbs.UD; !x.fenced {
+	x.list, x.text = slices.Clone(w.SGEs), fmt.Sprintf("%#x (%v, %d bytes)", f.id, f.op, f.n)
+	own, reading := x.pd.spansOf(x.list, uint64(f.n)), false
+	if !isRead(w.Op) {
+		fenced := w.Flags&uverbs.Fence != 0 && q.kind != uverbs.UD
+		x.pd.sinks.doAt(inCall, x.posted, x.k, func(k *check.Sinks) (all []check.Finding) {
+			all, reading = k.Sends(x.of, x.text, own, fenced)
+			return all
+		})
+		if x.fenced = fenced; !fenced && !reading {
 			x.sum, x.known = x.sumNow()
 		}
 		return
 	}
-	own := x.pd.spansOf(x.list, uint64(f.n))
-	x.pd.sinks.doAt(inCall, x.posted, x.k, func(s *check.Sinks) []check.Finding { return s.Reads(x.of, f, own) })
+	n := 0
+	x.pd.sinks.doAt(inCall, x.posted, x.k, func(k *check.Sinks) (all []check.Finding) {
+		all = k.Reads(x.of, f, own)
+		n = k.Reading(x.of)
+		return all
+	})
+	q.checked.doAt(inCall, x.posted, x.k, func(p *check.Pair) []check.Finding { return p.Reading(n, s.depth, s.serves) })
 	x.sum, x.known = x.sumNow()
 }
 
@@ -141,7 +156,7 @@ func (q *queuePair) checkSent(f *flight) {
 		x.pd.sinks.ends(f)
 	case x.known:
 		if sum, ok := x.sumNow(); ok && sum != x.sum {
-			x.k.AddAt(posted, x.posted, check.Changes(x.of, fmt.Sprintf("%#x (%v, %d bytes)", f.id, f.op, f.n), f.signaled))
+			x.k.AddAt(posted, x.posted, check.Changes(x.of, x.text, f.signaled))
 		}
 	}
 }
@@ -157,7 +172,7 @@ func (f *flight) checkSink() {
 	// What has changed it may be the answer of another one, which may even have been posted while
 	// this looked: so whether there is another one is asked afterwards
 	if sum, ok := x.sumNow(); ok && sum != x.sum && !x.pd.sinks.isShared(f) {
-		x.k.AddAt(posted, x.posted, check.WritesSink(x.of, fmt.Sprintf("%#x (%v, %d bytes)", f.id, f.op, f.n)))
+		x.k.AddAt(posted, x.posted, check.WritesSink(x.of, x.text))
 	}
 }
 
@@ -171,6 +186,13 @@ func (q *queuePair) checkTaken(w *uverbs.RecvWR) {
 	}
 	own, others := q.pd.spansOf(w.SGEs, uverbs.MaxMessage), q.recv.spans(q.pd)
 	q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.Takes(q.receivesName(), own, others) })
+}
+
+// checkTooLong is the event that a receive has failed because of err.
+func (q *queuePair) checkTooLong(id uint64, err error) {
+	if q.checked != nil && errors.Is(err, errLocalLength) {
+		q.ctx.dev.check.Add(check.TooLong(q.receivesName(), id, q.kind == uverbs.UD))
+	}
 }
 
 // receivesName names the queue of receives.

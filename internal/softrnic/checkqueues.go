@@ -2,8 +2,7 @@ package softrnic
 
 import (
 	"encoding/binary"
-	"net/netip"
-	"runtime"
+	"hash/crc32"
 	"slices"
 	"time"
 
@@ -22,8 +21,10 @@ type checkedPair struct {
 	pair  check.Pair  // +checklocks:mu
 	posts check.Posts // +checklocks:mu
 	// where the program has brought it to RTR, and to RTS
-	toRTR   check.Site // +checklocks:mu
-	toRTS   check.Site // +checklocks:mu
+	toRTR check.Site // +checklocks:mu
+	toRTS check.Site // +checklocks:mu
+	// where it has posted more than there is room for
+	over    check.Site // +checklocks:mu
 	managed bool       // +checklocks:mu
 	inRTS   bool       // +checklocks:mu
 }
@@ -31,13 +32,13 @@ type checkedPair struct {
 // checkPair begins to check q. The program has asked for these sizes.
 func (q *queuePair) checkPair(asked *uverbs.Caps) {
 	if q.ctx.dev.check != nil {
-		q.checked = &checkedPair{pair: check.Pair{Name: q.String(), MaxSend: int(max(asked.MaxSendWR, 1))}, posts: check.Posts{Slots: q.sq.Cap() + 1}}
+		q.checked = &checkedPair{pair: check.Pair{Name: q.String(), MaxSend: int(max(asked.MaxSendWR, 1)), Room: int(q.sq.Cap())}, posts: check.Posts{Slots: q.sq.Cap() + 1}}
 		q.recvCQ.checkReceives(q.recv, q.srq == nil)
 		sges := asked.MaxSendSGE
 		if q.srq == nil { // else verbs ignore max_recv_sge
 			sges = max(sges, asked.MaxRecvSGE)
 		}
-		q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.Asks(sges) })
+		q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.Asks(sges, asked.MaxInline) })
 	}
 }
 
@@ -66,10 +67,34 @@ func (q *queuePair) checkRings(thread int, s check.Site) {
 	if q.checked == nil {
 		return
 	}
-	q.checked.mu.Lock()
-	defer q.checked.mu.Unlock()
-	from, to := q.sq.Span()
-	q.checked.posts.Rings(from, to, thread, s)
+	q.checked.doAt(inCall, s, q.ctx.dev.check, func(p *check.Pair) (all []check.Finding) {
+		from, to := q.sq.Span()
+		if refused := q.checked.posts.Rings(from, to, thread, s); refused { // +checklocksignore: do has locked it
+			all = append(all, p.RefusesPost())
+		}
+		return all
+	})
+}
+
+// checkWaiting looks at the work requests that wait in the queue.
+func (q *queuePair) checkWaiting() {
+	if q.checked == nil {
+		return
+	}
+	q.sendMu.Lock()
+	defer q.sendMu.Unlock()
+	entry := make([]byte, q.sq.EntryLen())
+	silent, most := 0, 0
+	for i := uint32(0); i < q.sq.Len() && q.sq.Peek(i, entry); i++ {
+		w, err := uverbs.ParseSendWR(entry)
+		if silent++; q.signalAll || err != nil || w.Flags&uverbs.Signaled != 0 {
+			silent = 0
+		}
+		if i == 0 || silent > 0 {
+			most = max(most, silent)
+		}
+	}
+	q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.Waits(most) })
 }
 
 // checkTakes is the event that the device has taken the work request in a slot of the ring. It
@@ -91,127 +116,39 @@ func (q *queuePair) firstPost() check.Site {
 	return q.checked.posts.At(from)
 }
 
-// checkModify is the event that a command is about to change q.
-func (q *queuePair) checkModify(a *uverbs.Change, s check.Site) {
-	if q.checked == nil || a.Mask&uverbs.MaskState == 0 || a.To.State != uverbs.RTR && a.To.State != uverbs.RTS {
-		return
-	}
-	q.checked.mu.Lock()
-	defer q.checked.mu.Unlock()
-	if a.To.State == uverbs.RTR {
-		q.checked.toRTR = s
-	} else {
-		q.checked.toRTS = s
-	}
-}
-
-// rtr returns where the program has brought the queue pair to RTR, which sets path_mtu, rq_psn and
-// what the peer's requests need. c may be nil.
-func (c *checkedPair) rtr() check.Site {
-	if c == nil {
-		return nil
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.toRTR
-}
-
-// checkModifies is the event that the program changes the state of q. managed says that a
-// connection manager may connect it.
-func (q *queuePair) checkModifies(to uverbs.State, managed bool) {
-	if q.checked == nil {
-		return
-	}
-	q.checked.mu.Lock()
-	q.checked.managed = q.checked.managed || managed
-	q.checked.inRTS = q.checked.inRTS || to == uverbs.RTS
-	managed = q.checked.managed
-	q.checked.mu.Unlock()
-	if !managed && q.kind.Connected() && (to == uverbs.RTR || to == uverbs.RTS) {
-		q.checkEnds(to)
-	}
-}
-
-// checkedEnds are the ends of connections within a device that is checked.
-type checkedEnds struct {
-	mu   locks.Mutex[locks.Leaf]
-	ends check.Ends // +checklocks:mu
-}
-
-// checkEnds is the event that q goes to RTR or RTS.
-func (q *queuePair) checkEnds(to uverbs.State) {
-	d := q.ctx.dev
-	q.mu.Lock()
-	a := q.life.attrs
-	managed := q.life.managed
-	q.mu.Unlock()
-	if managed || !d.has(a.Address.DGID) {
-		return
-	}
-	d.ends.mu.Lock()
-	all := d.ends.ends.Sets(check.End{Name: q.String(), QPN: q.num, Peer: a.DestQPN, RQPSN: a.RQPSN, SQPSN: a.SQPSN, MTU: a.MTU, InRTS: to == uverbs.RTS, Reliable: q.kind == uverbs.RC})
-	d.ends.mu.Unlock()
-	for _, f := range all {
-		of := q
-		if f.Object != q.String() {
-			of = d.find(a.DestQPN)
-		}
-		if of != nil {
-			d.check.AddAt(inCall, of.checked.rtr(), f)
-		}
-	}
-}
-
-// checkKeyOf is the event that a datagram comes from a queue pair with a Q_Key that q does not
-// have.
-func (q *queuePair) checkKeyOf(key uint32, from netip.Addr, qpn uint32) {
-	if q.checked != nil {
-		own := q.ctx.dev.has(from.As16()) && q.ctx.dev.find(qpn) != nil
-		q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return []check.Finding{p.RefusesDatagram(key).OfPeer(own)} })
-	}
-}
-
-// checkLooksLocked is the event that q works with its attributes.
-//
-// +checklocks:q.mu
-func (q *queuePair) checkLooksLocked() {
-	if q.checked == nil || q.kind != uverbs.RC {
-		return
-	}
-	q.checked.mu.Lock()
-	own, rtr, rts := q.checked.inRTS && !q.checked.managed && !q.life.managed, q.checked.toRTR, q.checked.toRTS
-	q.checked.mu.Unlock()
-	if own {
-		x := &q.life.attrs
-		q.checked.mu.Lock()
-		all := q.checked.pair.Looks(&check.Attributes{
-			Timeout: x.Timeout, Retry: x.Retry, RNRRetry: x.RNRRetry, MinRNRTimer: x.MinRNRTimer, MaxRead: x.MaxRead, MaxDestRead: x.MaxDestRead,
-		})
-		q.checked.mu.Unlock()
-		for _, f := range all {
-			at := rts
-			if f.Kind == check.Wait && x.Timeout > 0 || f.Kind == check.Depth && x.MaxRead <= check.MostReads {
-				at = rtr
-			}
-			q.ctx.dev.check.AddAt(inCall, at, f)
-		}
-	}
-}
-
 // checkPosted is the event that a work request comes from the queue.
-func (q *queuePair) checkPosted(f *flight, w *uverbs.SendWR, slot uint32) {
+func (q *queuePair) checkPosted(s *sender, slot uint32) {
 	if q.checked == nil {
 		return
 	}
+	f, w := s.flight, &s.wr
 	f.checked = &checkedFlight{k: q.ctx.dev.check, of: q.String(), pd: q.pd, posted: q.checkTakes(slot)}
-	q.checkMemory(f, w)
+	q.checkMemory(s)
 	// Another thread may poll and then post meanwhile, so what waits is read first.
 	waiting := int(q.sq.Len())
 	_, polled := q.sendCQ.progress()
-	q.checked.doAt(inCall, f.checked.posted, q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.Posts(f.signaled, waiting, polled) })
+	q.checked.mu.Lock()
+	wasOver := q.checked.pair.IsOver()
+	all := q.checked.pair.Posts(workOf(f, w), f.signaled, waiting, polled)
+	if !wasOver && q.checked.pair.IsOver() {
+		q.checked.over = f.checked.posted
+	}
+	over := f.checked.posted
+	if wasOver && !q.checked.pair.IsOver() {
+		over = q.checked.over
+	}
+	q.checked.mu.Unlock()
+	q.ctx.dev.check.AddAt(inCall, over, all...)
 	if f.signaled {
 		q.sendCQ.checkMayCome(f.checked.posted)
 	}
+}
+
+// workOf identifies a work request by its contents.
+func workOf(f *flight, w *uverbs.SendWR) check.Work {
+	b := binary.NativeEndian.AppendUint64(nil, f.id)
+	b = binary.NativeEndian.AppendUint64(b, w.Addr)
+	return check.Work(f.op)<<32 ^ check.Work(crc32.Update(crc32.Checksum(b, sums), sums, w.SGEs))
 }
 
 // checkDone is the event that a work request is carried out. Its completion, if it gets one, comes
@@ -222,26 +159,6 @@ func (q *queuePair) checkDone(f *flight) {
 		next, _ := q.sendCQ.progress()
 		q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { p.Completes(next); return nil })
 	}
-}
-
-// checkEarly is the event that work requests wait in a state before RTS.
-func (q *queuePair) checkEarly(s uverbs.State, at check.Site) {
-	if q.checked != nil {
-		q.checked.doAt(inCall, at, q.ctx.dev.check, func(p *check.Pair) []check.Finding { return []check.Finding{p.PostsIn(s.String())} })
-	}
-}
-
-// checkFlush is the event that the work requests in the queue are to be flushed.
-func (q *queuePair) checkFlush() {
-	if q.checked == nil {
-		return
-	}
-	q.pd.sinks.forgets(q.String())
-	n := int(q.sq.Len())
-	failed := q.sendCQ.hasPolledError(q.num) || q.recvCQ.hasPolledError(q.num)
-	_, polled := q.sendCQ.progress()
-	_, received := q.recvCQ.progress()
-	q.checked.doAt(inCall, q.firstPost(), q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.Flushes(n, failed, polled+received) })
 }
 
 // checkBegun is the event that a work request has failed before it has begun. lacksDepth says that
@@ -271,39 +188,6 @@ func (q *queuePair) checkReceive(lost bool) {
 		}
 		return []check.Finding{p.LacksReceive()}
 	})
-}
-
-// checkReset is the event that q is about to be reset, and destroyed if ends is set.
-func (q *queuePair) checkReset(ends bool) {
-	if q.checked == nil {
-		return
-	}
-	q.mu.Lock()
-	waits := q.link != nil && q.link.out.isWaiting() // +checklocksignore: the link's queue pair is locked
-	rnrRetry := q.life.attrs.RNRRetry
-	q.checkLooksLocked()
-	q.mu.Unlock()
-	q.checked.do(q.ctx.dev.check, func(p *check.Pair) (all []check.Finding) {
-		if waits {
-			all = p.WaitsForReceive(rnrRetry)
-		}
-		p.Resets()
-		return all
-	})
-	q.pd.sinks.forgets(q.String())
-	q.checked.mu.Lock()
-	q.checked.posts.Resets()
-	q.checked.managed, q.checked.inRTS = false, false
-	q.checked.mu.Unlock()
-	q.ctx.dev.ends.mu.Lock()
-	q.ctx.dev.ends.ends.Forgets(q.num)
-	q.ctx.dev.ends.mu.Unlock()
-	for _, x := range []*completionQueue{q.sendCQ, q.recvCQ} {
-		x.checkForgets(q.num)
-	}
-	if ends && q.srq == nil {
-		q.recvCQ.checkReceives(q.recv, false)
-	}
 }
 
 // A checkedCQ is what package check knows of a completion queue. The CQ's mutex guards it.
@@ -431,34 +315,6 @@ func (q *completionQueue) noteHeldLocked() {
 	}
 }
 
-// checkArmLocked is the event that the program asks for an event.
-//
-// +checklocks:q.mu
-func (q *completionQueue) checkArmLocked(n notice, s check.Site) {
-	if q.checked != nil && q.ring != nil && n == anyNext {
-		q.checked.armedAt = s
-		q.checked.Arms(int(q.ring.Len()), time.Now())
-	}
-}
-
-// checkFiresLocked is the event that the program gets the event.
-//
-// +checklocks:q.mu
-func (q *completionQueue) checkFiresLocked() {
-	if q.checked != nil {
-		q.checked.Fires()
-	}
-}
-
-// checkEndLocked is the event that q is about to be destroyed.
-//
-// +checklocks:q.mu
-func (q *completionQueue) checkEndLocked() {
-	if q.checked != nil && q.ring != nil {
-		q.ctx.dev.check.AddAt("armed", q.checked.armedAt, q.checked.Ends(int(q.ring.Len()), time.Now())...)
-	}
-}
-
 // hasPolledError reports whether the program has polled a completion with an error of a queue pair.
 func (q *completionQueue) hasPolledError(qpn uint32) bool {
 	q.mu.Lock()
@@ -473,71 +329,4 @@ func (q *completionQueue) checkForgets(qpn uint32) {
 	defer q.mu.Unlock()
 	q.checked.Forgets(qpn)
 	q.checked.signaled = 0 // too few if other queue pairs have some
-}
-
-// The structs ibv_cq and ibv_qp of libibverbs, whose addresses are the user handles, have a mutex
-// and a condition behind the handle, and then the numbers of acknowledged events. A condition has
-// the same size in glibc and in musl, and a mutex has not on arm64.
-var (
-	cqAcks  = counterIn{handleAt: 24, at: 32 + condLen}
-	asyncCQ = counterIn{handleAt: 24, at: 32 + condLen + 4}
-	qpAcks  = counterIn{handleAt: 48, at: 64 + condLen}
-)
-
-const condLen = 48
-
-// mutexLens has the lengths that a mutex may have.
-func mutexLens(arch string) []uint64 {
-	if arch == "arm64" {
-		return []uint64{48, 40}
-	}
-	return []uint64{40}
-}
-
-// A counterIn says where a struct of libibverbs has its handle, and a number of events. The length
-// of the mutex adds to the latter.
-type counterIn struct{ handleAt, at uint64 }
-
-// lacks returns how many of the events that the program has got it has not acknowledged. ok is
-// false if there is no such struct. If the number may be at two places, it counts as right if one
-// of them has it.
-func (x counterIn) lacks(p Process, addr uint64, handle, got uint32, arch string) (n int, ok bool) {
-	var h, c [4]byte
-	if p.Read(h[:], addr+x.handleAt) != nil || binary.NativeEndian.Uint32(h[:]) != handle {
-		return 0, false
-	}
-	for i, mutexLen := range mutexLens(arch) {
-		if p.Read(c[:], addr+x.at+mutexLen) != nil {
-			return 0, false
-		}
-		if m := int(int32(got - binary.NativeEndian.Uint32(c[:]))); i == 0 || m <= 0 {
-			n = m
-		}
-	}
-	return n, true
-}
-
-// ackPatience is how long the destruction of an object may wait for a thread that acknowledges its
-// events.
-const ackPatience = 500 * time.Millisecond
-
-// checkAcks is the event that an object is destroyed after the program has got so many events about
-// it. Its destruction waits in libibverbs until all are acknowledged.
-func (c *commands) checkAcks(object, by string, x counterIn, addr uint64, handle, got uint32) {
-	if c.dev.check == nil || got == 0 {
-		return
-	}
-	p, err := c.caller.Process()
-	if err != nil {
-		return
-	}
-	if n, ok := x.lacks(p, addr, handle, got, runtime.GOARCH); !ok || n <= 0 {
-		return
-	}
-	at := c.site
-	time.AfterFunc(ackPatience, func() {
-		if n, ok := x.lacks(p, addr, handle, got, runtime.GOARCH); ok && n > 0 {
-			c.dev.check.AddAt(inCall, at, check.Unacknowledged(object, by, n))
-		}
-	})
 }

@@ -1,6 +1,7 @@
 package softrnic
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -114,6 +115,13 @@ func (c *Context) checkLeftLocked(k *check.Reporter) {
 	}
 }
 
+// checkRefused is the event that a command about an object has had an error, or nil.
+func (c *commands) checkRefused(object fmt.Stringer, command string, err error) {
+	if r := (*uverbs.Refusal)(nil); c.dev.check != nil && errors.As(err, &r) {
+		c.dev.check.AddAt(inCall, c.site, check.Refuses(object.String(), command, r.Rule))
+	}
+}
+
 // Unmaps is the event that a process gives up the n bytes of memory at addr. isOf reports whether
 // memory is that of the process, and at where in the program that is.
 func (c *Context) Unmaps(isOf func(Process) bool, addr, n uint64, at func() check.Site) {
@@ -149,9 +157,10 @@ func (s *spans) has(x check.Span) bool {
 	return slices.ContainsFunc(s.all, x.Overlaps)
 }
 
-// checkKey is the event that a work request of the program, or of a peer if remote is set, names a
-// memory region by a key that may be wrong. own says that it is a program of this device.
-func (pd *protectionDomain) checkKey(key uint32, remote, own bool, s check.Site) {
+// checkRefusal is the event that an access to memory of the program is refused, to a work request
+// of the program, or of a peer if remote is set. own says that it is a program of this device. why
+// has the range and the difference.
+func (pd *protectionDomain) checkRefusal(key uint32, remote, own bool, s check.Site, why string) {
 	if pd.check == nil {
 		return
 	}
@@ -160,6 +169,7 @@ func (pd *protectionDomain) checkKey(key uint32, remote, own bool, s check.Site)
 	pd.mu.RUnlock()
 	switch {
 	case m != nil, remote && pd.findWindow(key) != nil:
+		pd.check.AddAt(posted, s, check.Denies(key, remote, why).OfPeer(own))
 	case mixed != nil:
 		pd.check.AddAbout(mixed.String(), posted, s, check.BadKey(key, remote, mixed.mixedUp(remote)).OfPeer(own))
 	default:

@@ -448,3 +448,28 @@ func TestCheckRubbish(t *testing.T) {
 		t.Errorf("queue pair %d, operation %d, %d bytes", w.QPN, w.Op, w.Len)
 	}
 }
+
+// TestCheckRefusals: commands and accesses that are refused are found, with the reason.
+func TestCheckRefusals(t *testing.T) {
+	p, log, a, b := checkedPairs(t, nil)
+	if err := a.Modify(guest.RTR, p.gid, b.Num, nil); err == nil {
+		t.Error("RTS to RTR is not refused")
+	}
+	log.wants("check=refused")
+	b.PostRecv(9, p.mr.Part(8192, 32))
+	if err := a.Post(guest.WR{Op: uint32(uverbs.OpSend), Flags: uint32(uverbs.Signaled), List: []guest.SGE{p.mr.Part(0, 64)}}); err != nil {
+		t.Fatal(err)
+	}
+	log.has("the receive 0x9 has no room for all of the message")
+}
+
+// TestCheckAccess: a work request that goes beyond its memory region is found.
+func TestCheckAccess(t *testing.T) {
+	p, log, a, _ := checkedPairs(t, nil)
+	beyond := p.mr.Part(0, 64)
+	beyond.Addr += uint64(len(p.mr.B)) - 60
+	if err := a.Post(guest.WR{Op: uint32(uverbs.OpSend), Flags: uint32(uverbs.Signaled), List: []guest.SGE{beyond}}); err != nil {
+		t.Fatal(err)
+	}
+	log.has("the last 4 bytes are beyond the memory region")
+}

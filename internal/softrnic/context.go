@@ -234,6 +234,9 @@ func (c *Context) DoorbellNow(command []byte, thread int, s check.Site) {
 			q.traceRang()
 			q.look()
 		}
+		if q.sq.Len() > 0 {
+			q.checkWaiting()
+		}
 	}
 }
 

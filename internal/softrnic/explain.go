@@ -177,11 +177,11 @@ func (q *queuePair) explainRemoteLocked(err error) string {
 	case a.Need&ddp.RemoteRead != 0:
 		op, right = "an RDMA Read", uverbs.RemoteRead
 	}
-	q.pd.checkKey(uint32(a.STag), true, q.hasOwnPeerLocked(), nil)
 	why := q.pd.explain(uint32(a.STag), a.TO, a.N, right)
 	if q.life.attrs.Access&right == 0 {
 		why = "the queue pair has no " + accessName(right)
 	}
+	q.pd.checkRefusal(uint32(a.STag), true, q.hasOwnPeerLocked(), nil, fmt.Sprintf("%s of %d bytes at %#x: %s", op, a.N, a.TO, why))
 	return fmt.Sprintf("the peer asked for %s that is not allowed: rkey %#x, remote address %#x, %d bytes: %s", op, uint32(a.STag), a.TO, a.N, why)
 }
 
@@ -199,6 +199,7 @@ func (q *queuePair) tells(f *flight, why string) {
 
 // tellsReceive logs a receive that has failed because of err.
 func (q *queuePair) tellsReceive(m *inbound, err error) {
+	q.checkTooLong(m.id, err)
 	q.ctx.dev.log.Info("receive failed", "qpn", q.num, "wr_id", fmt.Sprintf("%#x", m.id), "why", strings.TrimPrefix(err.Error(), "softrnic: "),
 		"status", localStatus(err).String())
 }

@@ -215,25 +215,32 @@ func (m *memoryRegion) lkey() uint32 {
 func (m *memoryRegion) keys() uverbs.Keys { return uverbs.Keys{Local: m.lkey(), Remote: m.key()} }
 
 // find returns the memory region, and the address in its process, of an entry of a scatter/gather
-// list, or an error if the entry names no memory of the PD, or memory that does not allow the
+// list. ok is false if the entry names no memory of the PD, or memory that does not allow the
 // access.
-func (pd *protectionDomain) find(s uverbs.SGE, write bool) (*memoryRegion, uint64, error) {
+func (pd *protectionDomain) find(s uverbs.SGE, write bool) (m *memoryRegion, addr uint64, ok bool) {
 	pd.mu.RLock()
-	m := pd.regions[s.LKey]
+	m = pd.regions[s.LKey]
 	pd.mu.RUnlock()
 	if m == nil || s.Addr < m.VA || s.Addr-m.VA > m.Len || uint64(s.Len) > m.Len-(s.Addr-m.VA) || write && m.Access&uverbs.LocalWrite == 0 {
-		var right uverbs.Access
-		if write {
-			right = uverbs.LocalWrite
-		}
-		return nil, 0, &protectionError{fmt.Sprintf("an SGE with lkey %#x, %d bytes at %#x: %s", s.LKey, s.Len, s.Addr, pd.explain(s.LKey, s.Addr, uint64(s.Len), right))}
+		return nil, 0, false
 	}
-	return m, m.Start + (s.Addr - m.VA), nil
+	return m, m.Start + (s.Addr - m.VA), true
+}
+
+// refusal returns the error of an entry for which find finds nothing. posted is where the program
+// has posted the list.
+func (pd *protectionDomain) refusal(s uverbs.SGE, write bool, posted check.Site) error {
+	var right uverbs.Access
+	if write {
+		right = uverbs.LocalWrite
+	}
+	why := fmt.Sprintf("%d bytes at %#x: %s", s.Len, s.Addr, pd.explain(s.LKey, s.Addr, uint64(s.Len), right))
+	pd.checkRefusal(s.LKey, false, true, posted, why)
+	return &protectionError{fmt.Sprintf("an SGE with lkey %#x, %s", s.LKey, why)}
 }
 
 // copy copies b to or from addr by do. It fails once m is deregistered.
 func (m *memoryRegion) copy(b []byte, addr uint64, do func(p Process, b []byte, addr uint64) error) error {
-	m.checkUse(addr, uint64(len(b)))
 	m.pd.placing.now()
 	m.copying.RLock()
 	defer m.copying.RUnlock()
@@ -280,12 +287,15 @@ func (c *cursor) walk(b []byte, write bool, do func(p Process, b []byte, addr ui
 			continue
 		}
 		n := min(uint32(len(b)), s.Len-c.skip)
-		m, addr, err := c.pd.find(uverbs.SGE{Addr: s.Addr + uint64(c.skip), Len: n, LKey: s.LKey}, write)
-		if err != nil {
-			if !c.quiet {
-				c.pd.checkKey(s.LKey, false, true, c.posted)
-			}
-			return err
+		e := uverbs.SGE{Addr: s.Addr + uint64(c.skip), Len: n, LKey: s.LKey}
+		m, addr, ok := c.pd.find(e, write)
+		switch {
+		case ok && !c.quiet:
+			m.checkUse(addr, uint64(n))
+		case !ok && c.quiet:
+			return errLocalProtection
+		case !ok:
+			return c.pd.refusal(e, write, c.posted)
 		}
 		if err := m.copy(b[:n], addr, do); err != nil {
 			return err

@@ -231,7 +231,9 @@ func (c *commands) ModifyQP(a uverbs.Change) error {
 		return none("QP", a.Handle)
 	}
 	q.checkModify(&a, c.site)
-	return q.modify(&a)
+	err := q.modify(&a)
+	c.checkRefused(q, "ibv_modify_qp", err)
+	return err
 }
 
 // modify changes attributes and the state of q as the program asks.

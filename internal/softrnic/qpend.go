@@ -130,6 +130,7 @@ func (q *queuePair) flushReceives(life uint64, leave int) {
 		q.raise(life, uverbs.EventLastWQE)
 		return
 	}
+	q.checkFlushedReceives(q.recv.waiting() - leave)
 	for q.recv.waiting() > leave {
 		entry, _, ok := q.recv.take()
 		if !ok {

@@ -19,6 +19,8 @@ type sender struct {
 	at    cursor // the rest of the payload, unless it is inline data
 	// patience is how long the peer may be silent
 	patience time.Duration
+	// serves is how many Reads and atomics the peer serves at a time; 0 if that is not known
+	serves int
 }
 
 // forget forgets what is under way.
@@ -112,7 +114,7 @@ func (s *sender) fill(q *queuePair, l *link, b *batch, begin bool) bool {
 func (s *sender) decide(q *queuePair, l *link, begin bool) (p piece) {
 	l.q.mu.Lock()
 	defer l.q.mu.Unlock()
-	if !s.active {
+	if s.serves = l.out.serves; !s.active {
 		if !begin || !l.out.mayBegin() || !s.take(q) {
 			return p
 		}
@@ -141,7 +143,7 @@ func (s *sender) take(q *queuePair) bool {
 	}
 	w, err := uverbs.ParseSendWR(s.entry)
 	s.takes(w, err, q.kind, q.signalAll)
-	q.checkPosted(s.flight, &s.wr, slot)
+	q.checkPosted(s, slot)
 	q.traceTaken(s.flight, &s.wr)
 	s.at = cursor{pd: q.pd, list: w.SGEs, posted: s.flight.postedAt()}
 	if s.flight.isRead { // the memory of the entry is used for another work request before the answer comes

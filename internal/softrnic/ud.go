@@ -257,6 +257,7 @@ func (q *queuePair) receiveDatagram(h *datagram, payload []byte, from netip.Addr
 	}
 	if err != nil {
 		w.Status = localStatus(err)
+		q.checkTooLong(r.ID, err)
 	} else {
 		q.checkPlaced(r.ID, r.SGEs, w.Len)
 	}

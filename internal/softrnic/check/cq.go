@@ -23,7 +23,11 @@ type CQ struct {
 	// The program has asked for an event while there were completions, and had polled so many, less
 	// 1, before. It is 0 if that is not so.
 	armed int
-	since time.Time
+	// the last completion that was there then
+	armedLast int
+	// The program has asked for an event for solicited messages only.
+	solicited bool
+	since     time.Time
 	// the messages whose completions the program has not polled, of the last few
 	messages []message
 }
@@ -109,18 +113,27 @@ func (q *CQ) MayCome(signaled, receives, n int) (all []Finding) {
 
 // Arms is the event that the program asks for an event for the next completion.
 func (q *CQ) Arms(n int, now time.Time) {
-	if q.armed, q.since = 0, now; n > 0 {
-		q.armed = q.put - n + 1
+	if q.armed, q.solicited, q.since = 0, false, now; n > 0 {
+		q.armed, q.armedLast = q.put-n+1, q.put
 	}
 }
 
+// ArmsSolicited is the event that it asks for one for the next solicited message.
+func (q *CQ) ArmsSolicited(now time.Time) { q.solicited, q.since = true, now }
+
 // Fires is the event that the program gets the event that it has asked for.
-func (q *CQ) Fires() { q.armed = 0 }
+func (q *CQ) Fires() { q.armed, q.solicited = 0, false }
 
 // Ends is the event that the queue is destroyed, or its program ends.
 func (q *CQ) Ends(n int, now time.Time) (all []Finding) {
-	if n > 0 && q.armed == q.put-n+1 && now.Sub(q.since) >= q.LostAfter {
+	const sooner = 10 // nothing comes any more
+	switch first := q.put - n + 1; {
+	case n == 0 || now.Sub(q.since) < q.LostAfter/sooner:
+	case q.armed > 0 && first <= q.armedLast:
 		all = append(all, q.lost(n))
+	case q.armed == 0 && q.solicited:
+		all = append(all, Finding{Armed, q.Name, fmt.Sprintf(
+			"the program has asked for an event for solicited messages, and %d completions are there that are not: their senders have not set IBV_SEND_SOLICITED", n)})
 	}
 	return all
 }

@@ -29,6 +29,9 @@ const (
 	Overwritten
 	Lost
 	Peer
+	Access
+	Refused
+	Again
 	kinds
 )
 
@@ -58,6 +61,9 @@ var kindTable = [kinds]struct {
 	Lost:            {"lost", "ibv_post_recv(3): a datagram needs a receive that is posted before it arrives; programs with UD must expect that some are lost, but this is not the network", true},
 	Peer:            {"peer", "what a program of another device does is no mistake of this one", true},
 	Key:             {"key", "ibv_reg_mr(3): an SGE has the lkey, and the peer gets the rkey, of a memory region of the queue pair's protection domain that is registered", false},
+	Access:          {"access", "ibv_post_send(3), ibv_post_recv(3), ibv_reg_mr(3): a work request stays within the memory region and its rights, and a message within its receive", false},
+	Refused:         {"refused", "ibv_modify_qp(3), ibv_post_send(3): a command or a work request has what it needs, and values that the device and the queue pair have", false},
+	Again:           {"again", "ibv_post_send(3), ibv_post_recv(3): *bad_wr is the first work request that has not been posted", false},
 	PSN:             {"psn", "ibv_modify_qp(3): rq_psn of each end is sq_psn of the other", false},
 	MTU:             {"mtu", "ibv_modify_qp(3): path_mtu is the same at both ends", false},
 	QKey:            {"qkey", "ibv_post_send(3): remote_qkey of a datagram is the Q_Key of the queue pair that it goes to", false},

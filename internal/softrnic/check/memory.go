@@ -18,11 +18,33 @@ func LocalKey(rkey uint32) uint32 { return rkey ^ 0x5a5a5a5a }
 
 // BadKey is the event that a key names no memory region of the protection domain.
 func BadKey(key uint32, remote bool, why string) Finding {
-	what := "lkey"
+	return Finding{Key, keyName(key, remote), why}
+}
+
+// Denies is the event that the memory region with a key does not allow an access.
+func Denies(key uint32, remote bool, why string) Finding {
+	return Finding{Access, keyName(key, remote), why}
+}
+
+func keyName(key uint32, remote bool) string {
 	if remote {
-		what = "rkey"
+		return fmt.Sprintf("rkey %#x", key)
 	}
-	return Finding{Key, fmt.Sprintf("%s %#x", what, key), why}
+	return fmt.Sprintf("lkey %#x", key)
+}
+
+// Refuses is the event that the device refuses a command about an object.
+func Refuses(object, command, rule string) Finding {
+	return Finding{Refused, object, command + " is refused: " + rule}
+}
+
+// TooLong is the event that a message does not fit in its receive.
+func TooLong(queue string, id uint64, datagram bool) Finding {
+	why := ""
+	if datagram {
+		why = ", or for the 40 bytes of the header in front of a datagram"
+	}
+	return Finding{Access, queue, fmt.Sprintf("the receive %#x has no room for all of the message%s", id, why)}
 }
 
 // LacksMemory is the event that the program cannot read the byte at addr any more, while the

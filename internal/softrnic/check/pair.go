@@ -6,17 +6,54 @@ import "fmt"
 type Pair struct {
 	Name    string
 	MaxSend int // the size of the send queue, as the program has asked for it
+	Room    int // its size in truth: ibv_post_send returns ENOMEM when it is full
 
 	posted int    // work requests since the last reset
 	freed  int    // of these, how many have given back their places
 	marks  []mark // the signaled ones whose completions the program has not polled
 	silent int    // unsignaled ones in a row
 	looked bool   // the attributes have been looked at
-	// In ERR: the work requests that were posted before have been flushed, and how many were posted
-	// after the program had polled a completion with an error
-	flushed bool
-	polled  int // completions when the first work request came behind that poll; -1 before
+	// what is posted in ERR
+	sends, receives inErr
+	// most is how many work requests have been outstanding since there was room, if more than
+	// MaxSend. If there was no room in truth, full is the number of the last work request then.
+	most, full int
+	// The program has posted more after there was no room.
+	goesOn bool
+	// what is posted at once: its first and its last work request, their number, and whether it is
+	// over
+	head, tail Work
+	listed     int
+	over       bool
+}
+
+// A Work identifies a work request by its contents.
+type Work uint64
+
+// A inErr counts what is posted in ERR, after the program has polled a completion with an error.
+type inErr struct {
+	flushed bool // what was posted before has been
+	polled  int  // completions when the first one came behind that poll; -1 before
 	after   int
+}
+
+// flushes is the event that n are flushed. failed says that the program has polled a completion
+// with an error of the queue pair, and polled is how many completions it has polled. A program that
+// polls several at once answers the good ones in front of an error, too, so only what it posts
+// after a later poll counts. flushes returns true if there are too many.
+func (l *inErr) flushes(n int, failed bool, polled int) bool {
+	if !l.flushed || !failed {
+		l.flushed, l.polled = true, -1
+		return false
+	}
+	if l.polled < 0 {
+		l.polled = polled
+	}
+	if l.polled == polled {
+		return false
+	}
+	l.after += n
+	return l.after > 1 // one may be there to learn that the queue is drained
 }
 
 // A mark is a signaled work request.
@@ -27,7 +64,7 @@ type mark struct {
 
 // Posts is the event that the device takes a work request from the queue, in which others wait. The
 // program has polled so many completions of the completion queue.
-func (p *Pair) Posts(signaled bool, waiting, polled int) (all []Finding) {
+func (p *Pair) Posts(w Work, signaled bool, waiting, polled int) (all []Finding) {
 	for len(p.marks) > 0 && p.marks[0].at > 0 && p.marks[0].at <= polled {
 		p.freed, p.marks = p.marks[0].posted, p.marks[1:]
 	}
@@ -37,14 +74,64 @@ func (p *Pair) Posts(signaled bool, waiting, polled int) (all []Finding) {
 		p.silent = 0
 		p.marks = append(p.marks, mark{posted: p.posted})
 	}
-	switch taken := p.posted - p.freed + waiting; {
+	taken := p.posted - p.freed + waiting
+	all = p.lists(w, waiting == 0)
+	switch {
 	case p.silent > p.MaxSend:
-		all = append(all, Finding{SendQueue, p.Name, fmt.Sprintf(
-			"%d work requests in a row are unsignaled, and max_send_wr is %d: on a card the queue is full for ever, because only a completion frees its places", p.silent, p.MaxSend)})
+		all = append(all, p.silence(p.silent))
 	case len(p.marks) > 0 && taken > p.MaxSend:
-		all = append(all, Finding{SendQueue, p.Name, fmt.Sprintf(
-			"%d work requests are outstanding, and max_send_wr is %d: on a card ibv_post_send returns ENOMEM, because only a completion that is polled frees places", taken, p.MaxSend)})
+		p.goesOn = p.goesOn || p.full > 0 && p.posted > p.full
+		if p.most = max(p.most, taken); p.full == 0 && p.Room > 0 && taken >= p.Room {
+			p.full = p.posted + waiting
+		}
+	default:
+		all = append(all, p.HasRoom(true)...)
 	}
+	return all
+}
+
+// Waits is the event that work requests wait in the queue, of which so many in a row are
+// unsignaled.
+func (p *Pair) Waits(silent int) (all []Finding) {
+	if p.silent+silent > p.MaxSend {
+		all = append(all, p.silence(p.silent+silent))
+	}
+	return all
+}
+
+func (p *Pair) silence(n int) Finding {
+	return Finding{SendQueue, p.Name, fmt.Sprintf(
+		"%d work requests in a row are unsignaled, and max_send_wr is %d: on a card the queue is full for ever, because only a completion frees its places", n, p.MaxSend)}
+}
+
+// IsOver reports whether more work requests are outstanding than there is room for on a card.
+func (p *Pair) IsOver() bool { return p.most > 0 }
+
+// HasRoom is the event that there is room in the queue again, as it is on a card, or that the queue
+// pair ends. A program that has filled the queue in truth, and then posts more, has been told that
+// there is no room, and has waited for it.
+func (p *Pair) HasRoom(posts bool) (all []Finding) {
+	p.goesOn = p.goesOn || p.full > 0 && posts
+	if p.most > 0 && !p.goesOn {
+		all = append(all, Finding{SendQueue, p.Name, fmt.Sprintf(
+			"%d work requests are outstanding, and max_send_wr is %d: on a card ibv_post_send returns ENOMEM, because only a completion that is polled frees places", p.most, p.MaxSend)})
+	}
+	p.most, p.full = 0, 0
+	return all
+}
+
+// lists is the event that a work request is posted. last says that none was posted with it behind
+// it.
+func (p *Pair) lists(w Work, last bool) (all []Finding) {
+	if p.over || p.listed == 0 {
+		if p.full > 0 && p.listed > 1 && w == p.head && w != p.tail {
+			all = append(all, Finding{Again, p.Name, fmt.Sprintf(
+				"a list is posted again from its head, after there was no room for all of it: its first %d work requests are carried out twice; go on with bad_wr", p.listed)})
+		}
+		p.head, p.listed = w, 0
+	}
+	p.tail, p.over = w, last
+	p.listed++
 	return all
 }
 
@@ -60,7 +147,7 @@ func (p *Pair) Completes(at int) {
 }
 
 // Resets is the event that the queue pair goes to RESET, where its queues are empty.
-func (p *Pair) Resets() { *p = Pair{Name: p.Name, MaxSend: p.MaxSend, looked: p.looked} }
+func (p *Pair) Resets() { *p = Pair{Name: p.Name, MaxSend: p.MaxSend, Room: p.Room, looked: p.looked} }
 
 // Takes is the event that the device takes a receive from the queue, in which others are left.
 // The queue has a name of its own, because it may be shared.
@@ -94,23 +181,36 @@ func (p *Pair) PostsIn(state string) Finding {
 
 // Flushes is the event that n work requests are flushed in ERR. failed says that the program has
 // polled a completion with an error of the queue pair, and polled is how many completions it has
-// polled. A program that polls several at once answers the good ones in front of an error, too, so
-// only what it posts after a later poll counts.
+// polled.
 func (p *Pair) Flushes(n int, failed bool, polled int) (all []Finding) {
 	p.freed, p.marks, p.silent = p.posted, nil, 0
-	if !p.flushed || !failed {
-		p.flushed, p.polled = true, -1
-		return nil
-	}
-	if p.polled < 0 {
-		p.polled = polled
-	}
-	if p.polled == polled {
-		return nil
-	}
-	if p.after += n; p.after > 1 { // one may be there to learn that the queue is drained
+	if p.sends.flushes(n, failed, polled) {
 		all = append(all, Finding{State, p.Name, fmt.Sprintf(
-			"%d send work requests were posted in ERR, after the program had polled a completion with an error: they are only flushed", p.after)})
+			"%d send work requests were posted in ERR, after the program had polled a completion with an error: they are only flushed", p.sends.after)})
+	}
+	return all
+}
+
+// FlushesReceives is the same event of receives.
+func (p *Pair) FlushesReceives(n int, failed bool, polled int) (all []Finding) {
+	if p.receives.flushes(n, failed, polled) {
+		all = append(all, Finding{State, p.Name, fmt.Sprintf(
+			"%d receives were posted in ERR, after the program had polled a completion with an error: they are only flushed", p.receives.after)})
+	}
+	return all
+}
+
+// RefusesPost is the event that libibverbs refuses a work request, and there is room for it.
+func (p *Pair) RefusesPost() Finding {
+	return Finding{Refused, p.Name, "ibv_post_send has refused a work request, and its queue is not full: its list is longer than max_send_sge, its inline data longer than max_inline_data, or the word of an atomic is not aligned"}
+}
+
+// Reading is the event that a Read or an atomic is posted, and so many are under way. The queue
+// pair may have own, and the peer's takes serves.
+func (p *Pair) Reading(reads, own, serves int) (all []Finding) {
+	if serves > 0 && own > serves && reads > serves {
+		all = append(all, Finding{Depth, p.Name, fmt.Sprintf(
+			"%d Reads or atomics are under way, and max_dest_rd_atomic of the peer's queue pair is %d: a card refuses those, because max_rd_atomic is %d", reads, serves, own)})
 	}
 	return all
 }
@@ -120,11 +220,12 @@ type Attributes struct {
 	Timeout, Retry, RNRRetry, MinRNRTimer, MaxRead, MaxDestRead uint8
 }
 
-// What common cards have at most: Reads and atomics under way, and entries of a list. A program
-// that is checked is told these limits.
+// What common cards have at most: Reads and atomics under way, entries of a list, and bytes of
+// inline data. A program that is checked is told the first two.
 const (
-	MostReads = 16
-	MostSGEs  = 30
+	MostReads  = 16
+	MostSGEs   = 30
+	MostInline = 960
 )
 
 // Looks is the event that the queue pair begins to work with these attributes, which the program
@@ -152,8 +253,12 @@ func (p *Pair) Looks(a *Attributes) (all []Finding) {
 	return all
 }
 
-// Asks is the event that the program creates the queue pair with lists of so many entries.
-func (p *Pair) Asks(sges uint32) (all []Finding) {
+// Asks is the event that the program creates the queue pair with lists of so many entries, and so
+// many bytes of inline data.
+func (p *Pair) Asks(sges, inline uint32) (all []Finding) {
+	if inline > MostInline {
+		all = append(all, Finding{Depth, p.Name, fmt.Sprintf("max_inline_data is %d: common cards have at most %d", inline, MostInline)})
+	}
 	if sges > MostSGEs {
 		all = append(all, Finding{Depth, p.Name, fmt.Sprintf("max_send_sge or max_recv_sge is %d: common cards have at most %d", sges, MostSGEs)})
 	}

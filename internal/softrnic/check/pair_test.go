@@ -26,28 +26,91 @@ func wants(t *testing.T, desc string, all []Finding, want ...Kind) {
 // than it has places for is too full. Only a completion that is polled frees places.
 func TestSendQueue(t *testing.T) {
 	p := Pair{Name: "QP 1", MaxSend: 2}
-	wants(t, "the first unsignaled one", p.Posts(false, 0, 0))
-	wants(t, "the second", p.Posts(false, 0, 0))
-	wants(t, "the third", p.Posts(false, 0, 0), SendQueue)
+	wants(t, "the first unsignaled one", p.Posts(0, false, 0, 0))
+	wants(t, "the second", p.Posts(0, false, 0, 0))
+	wants(t, "the third", p.Posts(0, false, 0, 0), SendQueue)
 	p.Resets()
 	for i := range 10 { // every second one is signaled, and its completion is polled before the next
 		signaled := i%2 == 1
-		wants(t, "a queue that is kept free", p.Posts(signaled, 0, i/2))
+		wants(t, "a queue that is kept free", p.Posts(0, signaled, 0, i/2))
 		if signaled {
 			p.Completes(i/2 + 1)
 		}
 	}
 	p.Resets()
-	wants(t, "a signaled one", p.Posts(true, 0, 0))
-	wants(t, "another one", p.Posts(true, 0, 0))
+	wants(t, "a signaled one", p.Posts(0, true, 0, 0))
+	wants(t, "another one", p.Posts(0, true, 0, 0))
 	p.Completes(1)
-	wants(t, "one too many, because nothing is polled", p.Posts(true, 0, 0), SendQueue)
+	wants(t, "one too many, because nothing is polled", p.Posts(0, true, 0, 0))
+	wants(t, "the end of that", p.HasRoom(false), SendQueue)
 	p.Resets()
-	wants(t, "three that are posted at once", p.Posts(true, 2, 0), SendQueue)
+	wants(t, "three that are posted at once", p.Posts(0, true, 2, 0))
+	p.Completes(1)
+	wants(t, "one after a completion", p.Posts(0, true, 0, 1), SendQueue)
 	p.Resets()
-	wants(t, "one", p.Posts(true, 1, 0))
+	wants(t, "one", p.Posts(0, true, 1, 0))
 	wants(t, "a flush", p.Flushes(1, false, 0))
-	wants(t, "the flush has given back the places", p.Posts(true, 1, 0))
+	wants(t, "the flush has given back the places", p.Posts(0, true, 1, 0))
+}
+
+// TestFullQueue: a program that fills the queue in truth, and then goes on, has been told that
+// there is no room. One that begins its list again posts the first ones twice.
+func TestFullQueue(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		p := Pair{Name: "QP 1", MaxSend: 2, Room: 3}
+		wants(t, "the first", p.Posts(1, true, 2, 0))
+		wants(t, "the second", p.Posts(2, true, 1, 0))
+		wants(t, "the third, for which there is room in truth", p.Posts(3, true, 0, 0))
+		for i := range 3 {
+			p.Completes(i + 1)
+		}
+		if again {
+			wants(t, "the first once more", p.Posts(1, true, 0, 3), Again)
+		} else {
+			wants(t, "the fourth", p.Posts(4, true, 0, 3))
+		}
+		wants(t, "the end", p.HasRoom(false))
+	}
+	p := Pair{Name: "QP 1", MaxSend: 2, Room: 3}
+	p.Posts(1, true, 2, 0)
+	wants(t, "a program that stops when there is no room", p.HasRoom(false), SendQueue)
+	p = Pair{Name: "QP 1", MaxSend: 2, Room: 9}
+	wants(t, "unsignaled ones that wait", p.Waits(3), SendQueue)
+}
+
+// TestFence: a payload that a Read under way brings needs a fence, and the memory of another queue
+// pair's Read is not helped by one.
+func TestFence(t *testing.T) {
+	var s Sinks
+	s.Reads("QP 1", 1, []Span{{100, 10}})
+	for _, tt := range []struct {
+		pair    string
+		own     Span
+		fenced  bool
+		want    []Kind
+		reading bool
+	}{
+		{"QP 1", Span{105, 10}, false, []Kind{Sink}, true}, {"QP 1", Span{105, 10}, true, nil, true}, {"QP 1", Span{200, 10}, false, nil, false},
+		{"QP 2", Span{105, 10}, true, []Kind{Sink}, true},
+	} {
+		all, reading := s.Sends(tt.pair, "0x1", []Span{tt.own}, tt.fenced)
+		if wants(t, "a Send", all, tt.want...); reading != tt.reading {
+			t.Errorf("a Send of %v, fenced: %v: reading %v, want %v", tt.own, tt.fenced, reading, tt.reading)
+		}
+	}
+	p := Pair{Name: "QP 1"}
+	wants(t, "as many as the peer takes", p.Reading(s.Reading("QP 1"), 16, 1))
+	wants(t, "one more", p.Reading(2, 16, 1), Depth)
+	wants(t, "one more, of which this end lets one wait", p.Reading(2, 1, 1))
+}
+
+// TestReceivesAfterError: one receive in ERR may be there to drain the queue.
+func TestReceivesAfterError(t *testing.T) {
+	p := Pair{Name: "QP 1"}
+	wants(t, "the flush of what was posted before", p.FlushesReceives(9, true, 1))
+	wants(t, "answers to what was polled with the error", p.FlushesReceives(9, true, 1))
+	wants(t, "one after a later poll", p.FlushesReceives(1, true, 2))
+	wants(t, "a second one", p.FlushesReceives(1, true, 2), State)
 }
 
 // TestPostsAfterError: one work request that is posted after an error is there to drain the queue.
@@ -86,8 +149,9 @@ func TestAttributes(t *testing.T) {
 		wants(t, tt.desc+" again", p.Looks(&a))
 	}
 	p := Pair{Name: "QP 1"}
-	wants(t, "lists that cards have", p.Asks(MostSGEs))
-	wants(t, "lists that cards do not have", p.Asks(MostSGEs+1), Depth)
+	wants(t, "lists that cards have", p.Asks(MostSGEs, MostInline))
+	wants(t, "lists that cards do not have", p.Asks(MostSGEs+1, 0), Depth)
+	wants(t, "inline data that cards do not have", p.Asks(1, MostInline+1), Depth)
 	wants(t, "a wait with an end", p.WaitsForReceive(6))
 	wants(t, "a wait without an end", p.WaitsForReceive(7), Wait)
 }
@@ -138,6 +202,14 @@ func TestArmedLate(t *testing.T) {
 	wants(t, "another completion soon after", q.Puts(7, false, 2, now))
 	wants(t, "one a second later", q.Puts(7, false, 3, late), Armed)
 	wants(t, "one that is polled before", q.Puts(7, false, 1, late))
+	q.Arms(1, now)
+	q.Puts(7, false, 2, now)
+	wants(t, "armed late, and another one came behind", q.Ends(2, now.Add(LostAfter/2)), Armed)
+	q.ArmsSolicited(now)
+	q.Arms(0, now)
+	wants(t, "armed for any message after all", q.Ends(1, late))
+	q.ArmsSolicited(now)
+	wants(t, "armed for solicited messages, and another one came", q.Ends(1, late), Armed)
 	q.Arms(1, now)
 	q.Fires()
 	wants(t, "an event came", q.Ends(1, late))

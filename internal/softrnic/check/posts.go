@@ -11,6 +11,7 @@ type Posts struct {
 	early  map[uint32]*late // of those that it has taken before the doorbell
 	known  bool             // a doorbell has come
 	next   uint32           // the slot behind the last one that a doorbell has told of
+	left   uint32           // work requests in the queue, as of the last doorbell
 	thread int              // that has rung
 	mixed  bool             // two threads post at the same time, and so a doorbell may tell of the other's
 }
@@ -43,14 +44,22 @@ func (l *late) comes(s Site) {
 }
 
 // Rings is the event that a thread rings the doorbell at a place. The slots from from on, and up to
-// to, have work requests that the device has not taken.
-func (p *Posts) Rings(from, to uint32, thread int, s Site) {
-	if p.known && to == p.next && thread != p.thread { // the other one has rung behind this one's post
+// to, have work requests that the device has not taken. libibverbs rings, too, if it refuses a work
+// request. Rings returns true if it has refused the first one that the thread has posted, and not
+// because the queue was full.
+func (p *Posts) Rings(from, to uint32, thread int, s Site) (refused bool) {
+	switch {
+	case p.mixed:
+		return false
+	case !p.known && from == to && len(p.early) == 0:
+		refused = true
+	case !p.known || to != p.next:
+	case thread != p.thread: // the other one has rung behind this one's post
 		p.Resets()
 		p.mixed = true
-	}
-	if p.mixed {
-		return
+		return false
+	default:
+		refused = p.left < p.Slots-1
 	}
 	begin := p.next
 	if !p.known || p.count(begin, to) > p.count(from, to) { // the device has taken some before the doorbell
@@ -68,7 +77,8 @@ func (p *Posts) Rings(from, to uint32, thread int, s Site) {
 		}
 		p.sites[begin] = s
 	}
-	p.known, p.next, p.thread = true, to, thread
+	p.known, p.next, p.thread, p.left = true, to, thread, p.count(from, to)
+	return refused
 }
 
 // Takes is the event that the device takes the work request in a slot. It returns the place of its

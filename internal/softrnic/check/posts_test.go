@@ -40,7 +40,9 @@ func TestPosts(t *testing.T) {
 		t.Errorf("the work request that was taken early was posted at %q", text(early))
 	}
 	p.Rings(2, 3, 1, placed("d"))
-	p.Rings(2, 3, 1, placed("e")) // a post that has failed
+	if !p.Rings(2, 3, 1, placed("e")) {
+		t.Error("a post that was refused is not found")
+	}
 	takes(2, "d")
 	other := p.Takes(3)
 	p.Rings(0, 1, 2, placed("f")) // another thread

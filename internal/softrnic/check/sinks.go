@@ -1,5 +1,7 @@
 package check
 
+import "slices"
+
 // Sinks has the memory that Reads and atomics under way fill, of all queue pairs of a protection
 // domain.
 type Sinks struct{ all map[any]*sink } // by what names the Read
@@ -26,6 +28,35 @@ func (s *Sinks) Reads(pair string, read any, own []Span) (all []Finding) {
 	}
 	s.all[read] = x
 	return all
+}
+
+// Sends is the event that the program posts a work request to a queue pair with this memory as its
+// payload. It returns reading if the payload may be what Reads under way bring: a fence makes it
+// wait for those of the queue pair.
+func (s *Sinks) Sends(pair, work string, own []Span, fenced bool) (all []Finding, reading bool) {
+	for _, y := range s.all {
+		if y.pair == pair && fenced {
+			reading = true
+			continue
+		}
+		for _, x := range own {
+			if len(all) == 0 && slices.ContainsFunc(y.spans, x.Overlaps) {
+				all, reading = append(all, Finding{Sink, pair, "the work request " + work +
+					" sends memory that a Read or an atomic under way fills: without IBV_SEND_FENCE it may send what was there before"}), true
+			}
+		}
+	}
+	return all, reading
+}
+
+// Reading returns how many Reads and atomics of a queue pair are under way.
+func (s *Sinks) Reading(pair string) (n int) {
+	for _, y := range s.all {
+		if y.pair == pair {
+			n++
+		}
+	}
+	return n
 }
 
 // IsShared reports whether the answer of another Read or atomic may lie in the memory for that of

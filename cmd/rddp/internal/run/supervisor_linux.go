@@ -254,7 +254,7 @@ func (s *supervisor) answer(c *seccomp.Call) {
 		if s.list(t, c) {
 			return
 		}
-	case seccomp.Unmap, seccomp.Remap, seccomp.Advise, seccomp.Exit:
+	case seccomp.Unmap, seccomp.Map, seccomp.Remap, seccomp.Advise, seccomp.Exit:
 		s.noteCall(c)
 	case seccomp.Chdir:
 		if s.chdir(c) {

@@ -59,6 +59,7 @@ var selectedCalls = []selectedCall{
 	{unix.SYS_MUNMAP, Checked, "notify", Unmap},
 	{unix.SYS_MREMAP, Checked, "notify", Remap},
 	{unix.SYS_MADVISE, Checked, "advice", Advise},
+	{unix.SYS_MMAP, Checked, "map", Map},
 	{unix.SYS_EXIT_GROUP, Checked, "notify", Exit},
 }
 
@@ -124,8 +125,9 @@ func (a *assembler) argument(n uint32) { a.add(loadWord, dataArgs+8*n) }
 //
 // With Made and Accepted, it also passes the calls that connect, listen and accept, sends that
 // connect (MSG_FASTOPEN), getsockname, getpeername and io_uring_setup, and the calls of 32-bit
-// programs that connect and listen. With Checked, it also passes munmap, mremap, madvise that drops
-// pages, writes to a descriptor with a number of Devices, and exit_group.
+// programs that connect and listen. With Checked, it also passes munmap, mmap with MAP_FIXED,
+// mremap, madvise that drops pages, writes to a descriptor with a number of Devices, and
+// exit_group.
 func Filter(of Calls) []unix.SockFilter {
 	a := &assembler{jumps: map[int][2]string{}, labels: map[string]int{}}
 	a.add(loadWord, dataArch)
@@ -250,6 +252,9 @@ func Filter(of Calls) []unix.SockFilter {
 		a.argument(2)
 		a.jump(jumpEqual, unix.MADV_DONTNEED, "notify", "")
 		a.jump(jumpEqual, unix.MADV_REMOVE, "notify", "allow")
+		a.label("map") // the flags are argument 3
+		a.argument(3)
+		a.jump(jumpIfSet, unix.MAP_FIXED, "notify", "allow")
 	}
 
 	a.label("descriptor")

@@ -62,6 +62,7 @@ const (
 	Unmap             // munmap(address, length)
 	Remap             // mremap(address, length, new length, flags, new address)
 	Advise            // madvise(address, length, advice)
+	Map               // mmap(address, length, protection, flags, descriptor, offset)
 	Exit              // exit_group(status)
 	Connect32         // connect of a 32-bit program
 	Listen32          // listen of a 32-bit program
