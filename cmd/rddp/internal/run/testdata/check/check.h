@@ -131,6 +131,23 @@ static inline int post(struct end *e, struct end *peer, enum ibv_wr_opcode op, u
 	return ibv_post_send(e->qp, &w, &bad);
 }
 
+// post_rdma is post of an RDMA Write or Read with n bytes at offset at of the buffer, and any memory of the peer.
+static inline int post_rdma(struct end *e, enum ibv_wr_opcode op, unsigned flags, uint64_t id, int at, int n, const void *remote, uint32_t rkey) {
+	struct ibv_sge s = {(uintptr_t)e->buffer + at, n, e->mr->lkey};
+	struct ibv_send_wr w = {.wr_id = id, .sg_list = &s, .num_sge = 1, .opcode = op, .send_flags = flags, .wr.rdma = {(uintptr_t)remote, rkey}}, *bad;
+	return ibv_post_send(e->qp, &w, &bad);
+}
+
+// post_add is post of an atomic addition of 1, whose answer goes to offset at of the buffer.
+static inline int post_add(struct end *e, uint64_t id, int at, const void *remote, uint32_t rkey) {
+	struct ibv_sge s = {(uintptr_t)e->buffer + at, 8, e->mr->lkey};
+	struct ibv_send_wr w = {.wr_id = id, .sg_list = &s, .num_sge = 1, .opcode = IBV_WR_ATOMIC_FETCH_AND_ADD, .send_flags = IBV_SEND_SIGNALED}, *bad;
+	w.wr.atomic.remote_addr = (uintptr_t)remote;
+	w.wr.atomic.rkey = rkey;
+	w.wr.atomic.compare_add = 1;
+	return ibv_post_send(e->qp, &w, &bad);
+}
+
 static inline int post_send(struct end *e, unsigned flags, uint64_t id, int at, int n) { return post(e, NULL, IBV_WR_SEND, flags, id, at, n); }
 
 // try_wc waits for a completion, for at most so many seconds.
@@ -152,6 +169,13 @@ static inline struct ibv_wc wait_wc(struct end *e) {
 		fprintf(stderr, "work request %lu: %s\n", (unsigned long)w.wr_id, ibv_wc_status_str(w.status));
 		exit(1);
 	}
+	return w;
+}
+
+// any_wc waits for a completion with any status.
+static inline struct ibv_wc any_wc(struct end *e) {
+	struct ibv_wc w;
+	MUST(try_wc(e, &w, 20));
 	return w;
 }
 
