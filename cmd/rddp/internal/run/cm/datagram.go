@@ -133,7 +133,7 @@ func (i *id) connectDatagrams(private []byte) error {
 // ask asks until an answer arrives, and adds the event.
 func (i *id) ask(ctx context.Context, from, to netip.Addr, m message) {
 	defer i.recovers()
-	answer, err := seek(ctx, from, to, m)
+	answer, err := i.cm.seek(ctx, from, to, m)
 	i.cm.mu.Lock()
 	defer i.cm.mu.Unlock()
 	i.cancel()
@@ -163,21 +163,25 @@ func (i *id) ask(ctx context.Context, from, to netip.Addr, m message) {
 // firstTime is the time in which only the first place of a listener is asked.
 const firstTime = 200 * time.Millisecond
 
-// seek asks at the places of the number m.to until an answer arrives.
-func seek(ctx context.Context, from, to netip.Addr, m message) (answer message, err error) {
+// seek asks at the places of the number asked.to until an answer arrives.
+func (m *CM) seek(ctx context.Context, from, to netip.Addr, asked message) (answer message, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	type result struct {
 		message
 		err error
 	}
-	all := Places(m.to)
+	all := Places(asked.to)
 	results := make(chan result, len(all)+1)
-	ask := func(ctx context.Context, port uint16, m message) {
-		answer, err := exchangeAt(ctx, from, netip.AddrPortFrom(to, port), m)
-		results <- result{answer, err}
+	ask := func(ctx context.Context, port uint16, asked message) {
+		var r result
+		r.err = m.guard(func() (err error) {
+			r.message, err = exchangeAt(ctx, from, netip.AddrPortFrom(to, port), asked)
+			return err
+		})
+		results <- r
 	}
-	go ask(ctx, all[0], m)
+	go ask(ctx, all[0], asked)
 	first := time.NewTimer(firstTime)
 	defer first.Stop()
 	for left := len(all) + 1; left > 0; {
@@ -191,13 +195,13 @@ func seek(ctx context.Context, from, to netip.Addr, m message) (answer message, 
 			}
 		case <-first.C:
 			for _, port := range all[1:] {
-				go ask(ctx, port, m)
+				go ask(ctx, port, asked)
 			}
-			older := m
+			older := asked
 			older.from, older.to = 0, 0
 			olderCtx, cancel := context.WithTimeout(ctx, olderTime)
 			defer cancel()
-			go ask(olderCtx, m.to, older)
+			go ask(olderCtx, asked.to, older)
 		}
 	}
 	return answer, err

@@ -77,7 +77,7 @@ func (m *CM) reach(ctx context.Context, src, dst netip.AddrPort, cfg *conn.Confi
 	if m.wire == softrnic.Plain {
 		c, err := m.dev.Dial(ctx, dialerFrom(src), dst.String(), cfg, private, o)
 		if errors.Is(err, syscall.ECONNREFUSED) {
-			if place, ok := find(ctx, src.Addr(), dst); ok {
+			if place, ok := m.find(ctx, src.Addr(), dst); ok {
 				return m.dev.Dial(ctx, dialerFrom(src), place.String(), cfg, private, o)
 			}
 		}
@@ -87,7 +87,7 @@ func (m *CM) reach(ctx context.Context, src, dst netip.AddrPort, cfg *conn.Confi
 		return c, err
 	}
 	dialer := dialerFrom(netip.AddrPortFrom(src.Addr(), 0))
-	if place, ok := find(ctx, src.Addr(), dst); ok {
+	if place, ok := m.find(ctx, src.Addr(), dst); ok {
 		return m.dev.Dial(ctx, dialer, place.String(), cfg, private, o)
 	}
 	older := *cfg
@@ -108,10 +108,10 @@ func isAnswer(err error) bool {
 }
 
 // find returns the place of the listener at to. ok is false if no place has its number.
-func find(ctx context.Context, from netip.Addr, to netip.AddrPort) (place netip.AddrPort, ok bool) {
+func (m *CM) find(ctx context.Context, from netip.Addr, to netip.AddrPort) (place netip.AddrPort, ok bool) {
 	all := Places(to.Port())
 	first := netip.AddrPortFrom(to.Addr(), all[0])
-	if ask(ctx, from, first, to.Port()) {
+	if m.ask(ctx, from, first, to.Port()) {
 		return first, true
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -120,7 +120,7 @@ func find(ctx context.Context, from netip.Addr, to netip.AddrPort) (place netip.
 	for _, p := range all[1:] {
 		go func() {
 			at := netip.AddrPortFrom(to.Addr(), p)
-			if !ask(ctx, from, at, to.Port()) {
+			if !m.ask(ctx, from, at, to.Port()) {
 				at = netip.AddrPort{}
 			}
 			answers <- at
@@ -135,7 +135,7 @@ func find(ctx context.Context, from netip.Addr, to netip.AddrPort) (place netip.
 }
 
 // ask reports whether the device that listens at a TCP port has a number there.
-func ask(ctx context.Context, from netip.Addr, at netip.AddrPort, number uint16) bool {
+func (m *CM) ask(ctx context.Context, from netip.Addr, at netip.AddrPort, number uint16) bool {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	dialer := dialerFrom(netip.AddrPortFrom(from, 0))
@@ -145,6 +145,7 @@ func ask(ctx context.Context, from netip.Addr, at netip.AddrPort, number uint16)
 	}
 	c := conn.New(conn.StreamOf(nc), true, &conn.Config{StartupTimeout: askTime}, nil)
 	defer c.Close()
+	err = m.guard(func() error { return c.Connect(ctx, appendWhere(nil, number)) })
 	var answer *mpa.RejectError
-	return errors.As(c.Connect(ctx, appendWhere(nil, number)), &answer) && string(answer.PrivateData) == here
+	return errors.As(err, &answer) && string(answer.PrivateData) == here
 }

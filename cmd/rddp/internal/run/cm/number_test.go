@@ -351,8 +351,9 @@ func TestListenerOfRNIC(t *testing.T) {
 func TestAnotherNumber(t *testing.T) {
 	server, client := newParty(t, 1), newParty(t, 2)
 	at := server.listen()
-	place, ok := find(t.Context(), localhost, at)
-	if !ok || ask(t.Context(), localhost, place, at.Port()+1) {
+	m := client.ch.cm
+	place, ok := m.find(t.Context(), localhost, at)
+	if !ok || m.ask(t.Context(), localhost, place, at.Port()+1) {
 		t.Errorf("the listener is at %v: %v; or has another number", place, ok)
 	}
 	client.route(at)

@@ -3,6 +3,7 @@
 package cm
 
 import (
+	"errors"
 	"syscall"
 
 	"github.com/rddp/rddp/internal/panics"
@@ -26,4 +27,14 @@ func (i *id) recovers() {
 		i.become(over)
 		i.tell(ucma.ConnectError, syscall.EIO, ucma.ConnParam{})
 	}
+}
+
+// guard is panics.Guard for what looks for a listener: a bug in what an answer leads to is in the
+// log, and is the answer that there is no listener.
+func (m *CM) guard(f func() error) error {
+	err := panics.Guard(f)
+	if p := (*panics.Error)(nil); errors.As(err, &p) && p.Claim() {
+		m.log.Error("a bug of rddp run, in looking for an rdma_cm listener", "err", p)
+	}
+	return err
 }

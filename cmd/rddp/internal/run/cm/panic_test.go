@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/internal/conn"
+	"github.com/rddp/rddp/internal/panics"
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/internal/softrnic"
@@ -67,4 +68,7 @@ func TestPanic(t *testing.T) {
 	m.mu.Unlock()
 	i.receive(nil)
 	meet(t, client, server, at)
+	if err := m.guard(func() error { panic("a bug") }); err == nil || panics.Count() != 0 {
+		t.Errorf("a search: %v, and %d panics that nobody has claimed", err, panics.Count())
+	}
 }
