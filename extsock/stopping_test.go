@@ -37,7 +37,7 @@ func TestStopping(t *testing.T) {
 					defer close(stopped)
 					time.Sleep(50 * time.Millisecond)
 					untilNext(round)
-					time.Sleep(1) // all Reads are on their way, and hardly any has arrived
+					time.Sleep(time.Nanosecond) // all Reads are on their way, and hardly any has arrived
 					switch tt.way {
 					case "CloseWrite":
 						if err := server.CloseWrite(); err != nil {
