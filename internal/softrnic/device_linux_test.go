@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/netip"
 	"runtime"
 	"slices"
@@ -167,17 +166,12 @@ func (p *program) Map(off uint64, size int) ([]byte, error) {
 
 type ownKernel struct{ *program }
 
-func (k ownKernel) Doorbell() error {
+func (k ownKernel) Doorbell(qp uint32) error {
 	switch {
 	case k.slowBell:
 		go k.ctx.Doorbell()
 	case k.ctx.dev.check != nil:
-		k.ctx.pairsMu.RLock()
-		handles := slices.Collect(maps.Keys(k.ctx.pairs))
-		k.ctx.pairsMu.RUnlock()
-		for _, h := range handles {
-			k.ctx.DoorbellNow(uverbs.AppendDoorbell(nil, h, 0), 1, nil)
-		}
+		k.ctx.DoorbellNow(uverbs.AppendDoorbell(nil, qp, 0), 1, nil)
 	default:
 		k.ctx.Doorbell()
 	}

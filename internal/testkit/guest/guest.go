@@ -18,8 +18,8 @@ type Kernel interface {
 	Do(cmd uint32, in, driverIn []byte, outLen, driverOutLen int) (out, driverOut []byte, err error)
 	// Map maps a part of the device's file.
 	Map(offset uint64, size int) ([]byte, error)
-	// Doorbell tells the device that work requests have been posted.
-	Doorbell() error
+	// Doorbell tells the device that work requests have been posted to the queue pair with a handle.
+	Doorbell(qp uint32) error
 }
 
 var le = binary.LittleEndian
@@ -387,7 +387,7 @@ func (q *QP) Post(all ...WR) error {
 	if err := q.Push(all...); err != nil {
 		return err
 	}
-	return q.c.Doorbell()
+	return q.c.Doorbell(q.Handle)
 }
 
 // Push is Post without the doorbell.

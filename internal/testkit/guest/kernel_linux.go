@@ -109,8 +109,8 @@ func (f *File) Map(offset uint64, size int) ([]byte, error) {
 	return unix.Mmap(f.FD, int64(offset), size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 }
 
-// Doorbell writes the same bytes as the rxe provider.
-func (f *File) Doorbell() error {
+// Doorbell writes as many bytes as the rxe provider, but does not name the queue pair.
+func (f *File) Doorbell(uint32) error {
 	b := make([]byte, 32)
 	b[0] = 28
 	n, err := unix.Write(f.FD, b)
