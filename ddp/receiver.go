@@ -85,6 +85,14 @@ func (s *segment) n() uint64 { return uint64(s.length - len(s.header)) }
 
 // NewReceiver returns a Receiver for a new stream. The first MSN of each queue is 1.
 func NewReceiver(c ReceiverConfig) *Receiver {
+	r := new(Receiver)
+	r.Init(c)
+	return r
+}
+
+// Init makes the zero Receiver what NewReceiver returns. It is for an owner that has the Receiver
+// in its own memory.
+func (r *Receiver) Init(c ReceiverConfig) {
 	if c.Stream == nil {
 		c.Stream = NewStream(new(Domain), 0)
 	}
@@ -94,10 +102,9 @@ func NewReceiver(c ReceiverConfig) *Receiver {
 	if c.InMessage == nil {
 		c.InMessage = func(uint8, QN) bool { return false }
 	}
-	r := &Receiver{config: c}
+	r.config = c
 	r.sends.MSN = 1
 	r.untagged[QNSend] = &r.sends
-	return r
 }
 
 // message returns the message of queue qn.

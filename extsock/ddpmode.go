@@ -358,15 +358,23 @@ func (c *Conn) start(cause error, mine *offer) {
 		Shared:       c.cfg.SRQ != nil,
 		CloseTimeout: c.cfg.closeTimeout(), WriteTimeout: c.cfg.WriteTimeout, IdleTimeout: c.cfg.IdleTimeout,
 		Crossover: c.cfg.Crossover, PollTime: c.cfg.PollTime, Closed: c.startup.Closed(), Background: &c.background, Taps: &c.taps, Trace: c.trace,
-		Cause: cause, Recover: true, BadSTag: c.penalize,
+		Cause: cause, Recover: true,
 		Invalidated: v.invalidated,
+	}
+	if c.door != nil {
+		cfg.BadSTag = c.penalize
 	}
 	cfg.NoEarlyPlacement = c.cfg.NoEarlyPlacement
 	if c.ownsReceives() {
-		cfg.Receive = &driver.ReceiveConfig{Depth: c.cfg.recvDepth(), Size: c.cfg.recvSize()}
+		var r struct { // both in one allocation
+			receive driver.ReceiveConfig
+			stream  driver.StreamConfig
+		}
+		r.receive.Depth, r.receive.Size = c.cfg.recvDepth(), c.cfg.recvSize()
+		cfg.Receive = &r.receive
 		if isByteStream(peer) && !c.cfg.Messages {
-			cfg.Receive.Stream = c.streamConfig(peer, mine.window)
-			mine.window = driver.Window{}
+			r.stream = c.streamConfig(peer, mine.window)
+			r.receive.Stream, mine.window = &r.stream, driver.Window{}
 		}
 	}
 	if mine.rsocket != nil && cause == nil {
@@ -376,22 +384,18 @@ func (c *Conn) start(cause error, mine *offer) {
 	}
 	c.process = inProcess{here{c}, driver.New(cfg)}
 	c.ddp = &c.process
-	c.readDeadline.Then(c.process.Interrupt)
+	c.readDeadline.Then(c.process.Driver)
 }
 
 // penalize delays later connections of the peer's address, because the peer used an STag that it
 // does not have.
-func (c *Conn) penalize() {
-	if c.door != nil {
-		c.door.Penalize(c.stream.RemoteAddr())
-	}
-}
+func (c *Conn) penalize() { c.door.Penalize(c.stream.RemoteAddr()) }
 
 // streamConfig returns the configuration of the byte stream to peer. w is the window that startup
 // has announced to the peer.
-func (c *Conn) streamConfig(peer *startup.Peer, w driver.Window) *driver.StreamConfig {
+func (c *Conn) streamConfig(peer *startup.Peer, w driver.Window) driver.StreamConfig {
 	v := &c.verbs
-	return &driver.StreamConfig{
+	return driver.StreamConfig{
 		Window: w, Credits: int(peer.Capabilities.Credits), Greets: c.initiator && peer.Capabilities.OnDevice,
 		MaxMessage: int(min(int64(peer.Capabilities.MaxMessage), math.MaxInt32)), // the peer states up to 2^32-1
 		Register:   func(p []byte) (*ddp.Region, error) { return v.domain.Register(p, ddp.RemoteWrite, v.stream) },

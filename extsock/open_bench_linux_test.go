@@ -5,8 +5,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/rddp/rddp/extsock"
 )
 
 // BenchmarkOpen opens connections over loopback, with both ends in this process, and keeps them
@@ -15,12 +13,7 @@ import (
 func BenchmarkOpen(b *testing.B) {
 	for _, kind := range []idleKind{idleTCP, idleStream, idleMessages} {
 		b.Run(string(kind), func(b *testing.B) {
-			cfg := idleJob{Kind: kind}.config()
-			listen, dial := net.Listen, net.Dial
-			if kind != idleTCP {
-				listen = func(network, address string) (net.Listener, error) { return extsock.Listen(network, address, cfg) }
-				dial = func(network, address string) (net.Conn, error) { return extsock.Dial(network, address, cfg) }
-			}
+			listen, dial := kind.openers()
 			l, err := listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				b.Fatal(err)

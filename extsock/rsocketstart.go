@@ -110,8 +110,8 @@ var errOtherOrder = fmt.Errorf("%w: the rsockets peer is big-endian", bytestream
 func (s *rsocket) begin(cfg driver.Config) {
 	cfg.Receive = &driver.ReceiveConfig{Depth: wordDepth, Size: rsockets.WordLen, Words: true}
 	d := driver.New(cfg)
-	s.c.readDeadline.Then(d.Interrupt)
-	s.c.writeDeadline.Then(d.Interrupt) // a Write may receive
+	s.c.readDeadline.Then(d)
+	s.c.writeDeadline.Then(d) // a Write may receive
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.Driver, s.tx = d, *rsockets.NewSender(s.peer)

@@ -65,8 +65,10 @@ type verbs struct {
 	deregistered bool // +checklocks:regionsMu
 }
 
-// resources are what a connection makes for itself if its Config does not name it.
+// resources are the queue pair, and what a connection makes for itself if its Config does not name
+// it.
 type resources struct {
+	qp             rdmap.QP
 	domain         ddp.Domain
 	sendCQ, recvCQ CompletionQueue
 }
@@ -89,7 +91,8 @@ func (c *Conn) endpoint() *verbs {
 			v.recvCQ = &own.recvCQ
 			v.recvCQ.done.Init(cfg.recvCQDepth())
 		}
-		v.qp = rdmap.NewQP(rdmap.Config{
+		v.qp = &own.qp
+		v.qp.Init(rdmap.Config{
 			SendDepth: cfg.sendDepth(), RecvDepth: cfg.recvDepth(), IRD: depth(cfg.IRD), ORD: depth(cfg.ORD),
 			SendCQ: &v.sendCQ.done, RecvCQ: &v.recvCQ.done, SRQ: cfg.SRQ, Domain: v.domain, QPNum: v.stream, Extensions: cfg.Extensions,
 		})

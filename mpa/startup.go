@@ -203,7 +203,7 @@ func ParseFrame(b []byte) (Frame, error) {
 	if err != nil {
 		return Frame{}, err
 	}
-	reply, err := parseKey(string(b[:keyLen]))
+	reply, err := parseKey([keyLen]byte(b))
 	if err != nil {
 		return Frame{}, err
 	}
@@ -256,14 +256,14 @@ func (f *Frame) setEnhanced(v uint32) {
 // parseKey reports whether key is the key of a Reply (true) or of a Request (false).
 // "If a received "Key" does not match the expected value [...] the TCP/DDP connection MUST be
 // closed, and an error returned to the ULP." (RFC 5044 §7.1.2)
-func parseKey(key string) (reply bool, err error) {
+func parseKey(key [keyLen]byte) (reply bool, err error) {
 	switch key {
-	case requestKey:
+	case Key(false):
 		return false, nil
-	case replyKey:
+	case Key(true):
 		return true, nil
 	}
-	return false, frameErrorf("key %q, want %q or %q", key, requestKey, replyKey)
+	return false, frameErrorf("key %q, want %q or %q", string(key[:]), requestKey, replyKey)
 }
 
 // checkRole returns an error if f.Reply differs from reply.

@@ -155,6 +155,15 @@ type QP struct {
 
 // NewQP returns a QP in stateIdle. PostRecv may be called at once.
 func NewQP(c Config) *QP {
+	q := new(QP)
+	q.Init(c)
+	return q
+}
+
+// Init makes the zero QP what NewQP returns. It is for an owner that has the QP in its own memory.
+//
+// +checklocksignore: no other goroutine has it yet
+func (q *QP) Init(c Config) {
 	c.SendDepth, c.RecvDepth = orDefault(c.SendDepth), orDefault(c.RecvDepth)
 	if c.SendCQ == nil {
 		c.SendCQ = NewCompletionQueue(c.SendDepth)
@@ -172,12 +181,11 @@ func NewQP(c Config) *QP {
 	case c.QPNum == 0:
 		panic("BUG: rdmap.Config has a Domain but no QPNum")
 	}
-	q := &QP{cfg: c, ird: c.IRD, ord: c.ORD}
+	q.cfg, q.ird, q.ord = c, c.IRD, c.ORD
 	q.stream.Init(c.Domain, c.QPNum)
 	q.sq.init(c.SendDepth)
 	q.rq.init(c.RecvDepth)
 	q.queues[ddp.QNSend].Init(c.RecvDepth+1, 0) // one more for the peer's RTR
-	return q
 }
 
 // StartParams is the result of MPA startup.

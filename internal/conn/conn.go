@@ -257,7 +257,7 @@ func (c *Conn) start(peer *startup.Peer, cause error) {
 		CloseTimeout: c.cfg.CloseTimeout, Closed: c.startup.Closed(), Background: &c.background, Cause: cause, Recover: true,
 		BadSTag: c.penalize, Taps: c.taps,
 	})
-	c.reading.Then(c.driver.Interrupt)
+	c.reading.Then(c.driver)
 }
 
 // penalize delays later connections of the peer's address, because the peer used an STag that it

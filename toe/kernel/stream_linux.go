@@ -73,8 +73,8 @@ type socket struct {
 
 	hasEMSS   bool // the kernel knows the EMSS, because the protocol is TCP
 	emss      atomic.Int32
-	emssFunc  func(fd uintptr) // askEMSS
 	emssCalls atomic.Uint32
+	emssFunc  atomic.Pointer[func(fd uintptr)] // askEMSS; nil before the first question
 
 	// long is the number of system calls under way that may move many bytes. The kernel lets one
 	// call at a time use the socket, so a short call may have to wait for a long one. The scheduler
@@ -111,7 +111,6 @@ func (s *socket) init(c sysConn) {
 	}
 	s.conn, s.raw = c, raw
 	s.readFunc = s.tryRead
-	s.emssFunc = s.askEMSS
 	s.emss.Store(toe.DefaultEMSS)
 }
 
@@ -212,7 +211,13 @@ func (s *socket) countPending(fd uintptr) {
 // allows EMSS to be determined by MPA, that value should be used" (RFC 5044 §5.1)
 func (s *socket) EMSS() int {
 	if s.hasEMSS && s.emssCalls.Add(1)%emssEvery == 1 {
-		s.raw.Control(s.emssFunc) // an error means that the connection is closed
+		f := s.emssFunc.Load()
+		if f == nil {
+			ask := s.askEMSS
+			f = &ask
+			s.emssFunc.Store(f)
+		}
+		s.raw.Control(*f) // an error means that the connection is closed
 	}
 	return int(s.emss.Load())
 }

@@ -91,11 +91,19 @@ func TestAllocWayIn(t *testing.T) {
 	}
 }
 
-// TestSizeOfADriver: a Driver fits into a size class of Go's allocator, and the next one is an
-// eighth larger. Each idle connection has a Driver.
+// TestSizeOfADriver: a Driver with its parts, and the 8 bytes that the allocator adds, fits into a
+// size class of Go's allocator, and the next one is an eighth larger. Each idle connection has one.
 func TestSizeOfADriver(t *testing.T) {
-	const class = 2048
-	if n := unsafe.Sizeof(Driver{}); n > class {
-		t.Errorf("a Driver has %d bytes, more than %d", n, class)
+	const header = 8
+	for _, tt := range []struct {
+		desc        string
+		size, class uintptr
+	}{
+		{"in stream mode", unsafe.Sizeof(streamParts{}), 4096},
+		{"in message mode", unsafe.Sizeof(messageParts{}), 3200},
+	} {
+		if tt.size+header > tt.class {
+			t.Errorf("%s: %d bytes, more than %d", tt.desc, tt.size, tt.class-header)
+		}
 	}
 }

@@ -14,11 +14,10 @@ type allowance struct {
 	least  int64  // bytes that cost nothing of the budget; 0: unreadAllowance
 	window Window // open for a byte stream only, and until the connection has ended
 	*account
+	own account // what account points to, until setApart
 }
 
-// An account is what an allowance has taken from the budget. It is apart from the allowance, so
-// that it can be settled for a connection that the program has dropped without Close: see
-// lockedDelivery.end.
+// An account is what an allowance has taken from the budget.
 type account struct {
 	taken  int64 // bytes; while a window is open, the bytes of it that are in use
 	grants int64 // bytes reserved for grants, and for unread data that came by them
@@ -29,6 +28,14 @@ func (a *account) clear() {
 	common.giveGrant(a.grants)
 	common.give(a.taken)
 	*a = account{}
+}
+
+// setApart gives the allowance an account in memory of its own, and returns it. So the account can
+// be settled for a connection that the program has dropped without Close: see lockedDelivery.end.
+func (a *allowance) setApart() *account {
+	apart := a.own
+	a.account = &apart
+	return a.account
 }
 
 // open makes the allowance that of a byte stream with window w.

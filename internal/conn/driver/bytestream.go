@@ -53,7 +53,7 @@ type byteStream struct {
 	trace    *observe.Trace
 }
 
-// A StreamConfig has what newByteStream needs.
+// A StreamConfig has what the init of a byteStream needs.
 type StreamConfig struct {
 	Window     Window                              // for the peer's messages
 	Credits    int                                 // messages that the peer has room for
@@ -62,21 +62,20 @@ type StreamConfig struct {
 	Register   func(p []byte) (*ddp.Region, error) // makes p accessible to the peer's RDMA Writes
 }
 
-// newByteStream returns the byte stream of a connection. window is the number of messages for which
+// init makes the zero byteStream that of a connection. window is the number of messages for which
 // the peer has credits.
-func newByteStream(cfg *StreamConfig, window int, count *counters.Counters, trace *observe.Trace) *byteStream {
+//
+// +checklocksignore: no other goroutine has it yet
+func (s *byteStream) init(cfg *StreamConfig, window int, count *counters.Counters, trace *observe.Trace) {
 	tx := bytestream.NewSender(cfg.Credits, min(cfg.MaxMessage, mpa.MaxULPDU-ddp.UntaggedHeaderLen), window)
 	if cfg.Greets {
 		tx.Greet()
 	}
-	s := &byteStream{
-		rx: *bytestream.NewReceiver(window), tx: *tx,
-		register: cfg.Register, count: count, trace: trace,
-	}
+	s.rx, s.tx = *bytestream.NewReceiver(window), *tx
+	s.register, s.count, s.trace = cfg.Register, count, trace
 	s.first.Init(1)
 	s.cq.Init(tx.Slots())
 	s.due.Store(cfg.Greets)
-	return s
 }
 
 // A writer in a burst fills up to ahead messages before the oldest is posted, and as many again may

@@ -126,3 +126,10 @@ func TestInvalidatedByAMessage(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// newDelivery returns a lockedDelivery with room for depth messages of size bytes.
+func newDelivery(depth, size int) *lockedDelivery {
+	in := new(lockedDelivery)
+	in.init(&ReceiveConfig{Depth: depth, Size: size})
+	return in
+}

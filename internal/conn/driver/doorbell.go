@@ -22,7 +22,7 @@ type Doorbells struct {
 // A doorbell belongs to one connection, which hangs it in one completion queue, at most once.
 type doorbell struct {
 	queue *Doorbells  // nil: the doorbell never hangs
-	ring  func()      // transmits what the connection has put off; it does not wait
+	owner flusher     // its Flush transmits what the connection has put off, and does not wait
 	hangs atomic.Bool // the doorbell is in the queue, or a goroutine is about to add it
 }
 
@@ -96,7 +96,7 @@ func (q *Doorbells) Ring() {
 		if b == nil { // another consumer was faster
 			return
 		}
-		b.ring()
+		b.owner.Flush()
 	}
 }
 

@@ -13,8 +13,14 @@ import (
 // counting returns a doorbell of q that counts how often it is rung.
 func counting(q *Doorbells) (b *doorbell, rung *int) {
 	rung = new(int)
-	return &doorbell{queue: q, ring: func() { *rung++ }}, rung
+	return &doorbell{queue: q, owner: ringing(func() { *rung++ })}, rung
 }
+
+// ringing is what the doorbell of a test does when it is rung.
+type ringing func()
+
+func (r ringing) Flush()     { r() }
+func (ringing) flushIfIdle() {}
 
 // hanging returns the number of doorbells that hang in q.
 func hanging(q *Doorbells) int {
@@ -50,7 +56,7 @@ func TestDoorbellTakenDown(t *testing.T) {
 		var order []int
 		bells := make([]*doorbell, 3)
 		for i := range bells {
-			bells[i] = &doorbell{queue: &q, ring: func() { order = append(order, i) }}
+			bells[i] = &doorbell{queue: &q, owner: ringing(func() { order = append(order, i) })}
 			bells[i].hang()
 		}
 		bells[down].takeDown()
@@ -79,10 +85,10 @@ func TestDoorbellsWhileRinging(t *testing.T) {
 	var order []int
 	for i := range 3 {
 		b := &doorbell{queue: &q}
-		b.ring = func() {
+		b.owner = ringing(func() {
 			order = append(order, i)
 			b.hang()
-		}
+		})
 		b.hang()
 	}
 	for range 2 {

@@ -46,23 +46,17 @@ type lockedDelivery struct {
 	turn  wait.Cell // a Read has returned, so the next Read may begin
 }
 
-// deliveryOf returns the lockedDelivery of a connection, which is empty.
+// init makes the zero lockedDelivery that of a connection, which is empty.
 //
 // +checklocksignore: no other goroutine has it yet
-func deliveryOf(cfg *ReceiveConfig) *lockedDelivery {
-	in := newDelivery(cfg.Depth, cfg.Size)
-	in.delivery.longest, in.words = cfg.Longest, cfg.Words
+func (in *lockedDelivery) init(cfg *ReceiveConfig) {
+	b := &in.delivery
+	b.depth, b.size, b.longest = cfg.Depth, cfg.Size, cfg.Longest
+	b.memory.account = &b.memory.own
+	in.placed.L, in.words = &in.mu, cfg.Words
 	if cfg.Stream != nil {
 		in.setWindow(cfg.Stream.Window)
 	}
-	return in
-}
-
-// newDelivery returns a lockedDelivery with room for depth messages of size bytes.
-func newDelivery(depth, size int) *lockedDelivery {
-	in := &lockedDelivery{delivery: delivery{depth: depth, size: size, memory: allowance{account: new(account)}}}
-	in.placed.L = &in.mu
-	return in
 }
 
 // The methods from here to end are the delivery's, with mu held.
@@ -144,8 +138,8 @@ func (in *lockedDelivery) end() {
 	in.mu.Lock()
 	defer in.unlock()
 	in.delivery.end()
-	if a := in.delivery.memory.account; *a != (account{}) {
-		runtime.AddCleanup(in, (*account).clear, a)
+	if m := &in.delivery.memory; *m.account != (account{}) {
+		runtime.AddCleanup(in, (*account).clear, m.setApart())
 	}
 }
 

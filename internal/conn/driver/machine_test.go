@@ -722,7 +722,7 @@ func (e *machineEnd) check() error {
 	if s := d.end.life.state(); s == lifeClosed && (!e.deaf || e.lingers) {
 		return fmt.Errorf("the connection is %v, but the way in has not ended", s)
 	}
-	if r := &d.rx; e.deaf && (r.free != nil || r.parked != nil || r.ddp != nil || r.loan.paid != 0) {
+	if r := &d.rx; e.deaf && (r.free != nil || r.parked != nil || r.mpa.Destination != nil || r.loan.paid != 0) {
 		return fmt.Errorf("the way in has ended, and holds memory: %d bytes are lent", r.loan.paid)
 	}
 	d.in.mu.Lock()

@@ -11,7 +11,8 @@ import (
 // New connects the layers as the two ends have agreed in startup. From then on the trace calls its
 // handler in goroutines of its own. Start and Receive must be called next.
 func New(cfg Config) *Driver {
-	d := &Driver{qp: cfg.QP, background: cfg.Background}
+	d, in, bytes := newParts(cfg.Receive)
+	d.qp, d.background = cfg.QP, cfg.Background
 	if d.background == nil {
 		d.background = new(wait.Background)
 		d.background.Begin()
@@ -20,27 +21,57 @@ func New(cfg Config) *Driver {
 	d.end.init(&cfg, &d.count)
 	d.idle.timeout = max(cfg.IdleTimeout, 0)
 	d.bound.stream = cfg.Stream
-	d.later.init(d.Flush, d.flushIfIdle, cfg.SendBells, cfg.RecvBells)
-	offer := new(wait.Cell) // of Reads, which cannot wait if there is no delivery
-	if r := cfg.Receive; r != nil {
-		d.in = deliveryOf(r)
-		offer = &d.in.ready
-		if r.Stream != nil {
-			d.bytes = newByteStream(r.Stream, d.Window(), &d.count, cfg.Trace)
-		}
+	d.later.init(d, cfg.SendBells, cfg.RecvBells)
+	var offer *wait.Cell
+	if in != nil {
+		in.init(cfg.Receive)
+		d.in, offer = in, &in.ready
+	} else {
+		offer = new(wait.Cell) // of Reads, which cannot wait if there is no delivery
+	}
+	if bytes != nil {
+		bytes.init(cfg.Receive.Stream, d.Window(), &d.count, cfg.Trace)
+		d.bytes = bytes
 	}
 	d.role.init(cfg.Stream, &d.end, offer, &d.rx.patience)
-	d.tx.init(&cfg, d.bytes, &d.count, &d.end, d.goOn())
+	d.tx.init(&cfg, d)
 	d.rx.init(&cfg, started, reports{d.in, d.bytes, &d.count, &d.tx.fenced}, &d.role)
 	if d.bytes != nil {
 		d.writer.init(cfg.Crossover, d, d.bytes, &d.tx, &d.role)
 	}
-	d.end.trace.HandOff(d.background.Go, func(value any) { d.Kill(d.end.panicked(value)) })
+	if cfg.Trace != nil {
+		d.end.trace.HandOff(d.background.Go, func(value any) { d.Kill(d.end.panicked(value)) })
+	}
 	if cfg.Cause != nil {
 		d.end.setReason(cfg.Cause)
 		d.qp.Fail(cfg.Cause)
 	}
 	return d
+}
+
+// newParts makes a Driver, its delivery and its byte stream, as far as the connection needs them,
+// in one allocation: who opens a connection pays for each, and so does each garbage collection.
+func newParts(r *ReceiveConfig) (*Driver, *lockedDelivery, *byteStream) {
+	switch {
+	case r == nil:
+		return new(Driver), nil, nil
+	case r.Stream == nil:
+		p := new(messageParts)
+		return &p.Driver, &p.in, nil
+	}
+	p := new(streamParts)
+	return &p.Driver, &p.in, &p.bytes
+}
+
+type messageParts struct {
+	Driver
+	in lockedDelivery
+}
+
+type streamParts struct {
+	Driver
+	in    lockedDelivery
+	bytes byteStream
 }
 
 // goOn returns the function that starts a goroutine with sendRest. It is made once, because
@@ -57,7 +88,9 @@ func (d *Driver) goOn() func() {
 // goroutine must call Receive. counters.AllOpen returns owner for this connection.
 func (d *Driver) Start(owner counters.Owner) {
 	d.count.Enlist(owner)
-	d.idle.start(d.lookIdle)
+	if d.idle.timeout != 0 {
+		d.idle.start(d.lookIdle)
+	}
 	d.transmit()
 }
 
@@ -79,7 +112,8 @@ func (r *streamReceiver) init(cfg *Config, started ddp.ReceiverConfig, to report
 
 // init makes the way in of a connection. started is the result of starting its queue pair.
 func (w *receiver) init(cfg *Config, started ddp.ReceiverConfig, to reports) {
-	w.mpa, w.ddp = *mpa.NewReceiver(cfg.Agreement), ddp.NewReceiver(started)
+	w.mpa = *mpa.NewReceiver(cfg.Agreement)
+	w.ddp.Init(started)
 	w.mpa.Destination = w.ddp.Destination
 	w.awaitsRTR, w.shared = cfg.Start.ExpectRTRSend, cfg.Shared
 	w.qp, w.invalidated, w.reports = cfg.QP, cfg.Invalidated, to
@@ -96,10 +130,9 @@ func (r *role) init(s toe.Stream, owner *ending, offer *wait.Cell, p *patience) 
 	r.alarms = alarmsFor(now)
 }
 
-// init makes the way out of a connection. bytes is nil in message mode. goOn starts a goroutine
-// that calls sendRest.
-func (t *streamSender) init(cfg *Config, bytes *byteStream, count *counters.Counters, end *ending, goOn func()) {
-	t.qp, t.bytes, t.count, t.end, t.goOn = cfg.QP, bytes, count, end, goOn
+// init makes the way out of the connection of d.
+func (t *streamSender) init(cfg *Config, d *Driver) {
+	t.qp, t.bytes, t.count, t.end, t.starter = cfg.QP, d.bytes, &d.count, &d.end, d
 	t.mpa = *mpa.NewSender(cfg.Agreement)
 	t.crc = cfg.Agreement.CRC
 	t.token.init()

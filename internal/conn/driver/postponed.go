@@ -27,9 +27,9 @@ type postponed struct {
 	sendBell doorbell // hangs in the completion queue of the send queue
 	recvBell doorbell // hangs in that of the receive queue, if that is another one
 
-	onTimer func()
-	timed   atomic.Bool // the timer is set
-	timer   *time.Timer // the goroutine that sets timed owns it
+	owner flusher
+	timed atomic.Bool // the timer is set
+	timer *time.Timer // the goroutine that sets timed owns it
 }
 
 const (
@@ -40,15 +40,20 @@ const (
 	maxPostponedBytes = 1 << 20 // bytes of payload
 )
 
-// init makes p ready. flush sends what waits, and the timer calls onTimer. send and recv are the
-// doorbells of the connection's completion queues, which may be the same, or nil if the connection
-// has no such queue.
-func (p *postponed) init(flush, onTimer func(), send, recv *Doorbells) {
-	p.onTimer = onTimer
+// A flusher is the Driver that a postponed belongs to.
+type flusher interface {
+	Flush()       // sends what waits
+	flushIfIdle() // runs when the timer fires
+}
+
+// init makes p ready. send and recv are the doorbells of the connection's completion queues, which
+// may be the same, or nil if the connection has no such queue.
+func (p *postponed) init(owner flusher, send, recv *Doorbells) {
+	p.owner = owner
 	p.last.Store(p.now())
-	p.sendBell = doorbell{queue: send, ring: flush}
+	p.sendBell = doorbell{queue: send, owner: owner}
 	if recv != send {
-		p.recvBell = doorbell{queue: recv, ring: flush}
+		p.recvBell = doorbell{queue: recv, owner: owner}
 	}
 }
 
@@ -58,7 +63,7 @@ func (p *postponed) setTimer(in time.Duration) {
 		return
 	}
 	if p.timer == nil { // most connections never need one
-		p.timer = time.AfterFunc(time.Hour, p.onTimer)
+		p.timer = time.AfterFunc(time.Hour, p.owner.flushIfIdle)
 	}
 	p.timer.Reset(in) // from here on, another goroutine may have set it
 }

@@ -26,7 +26,6 @@ const (
 // says why it has stopped. The goroutine with the receive role owns it.
 type receiver struct {
 	mpa    mpa.Receiver
-	ddp    *ddp.Receiver
 	intake intake
 	edge   uint64 // stream offset below which all messages have been delivered
 	// fault is the fault that a layer has found in the stream. It is nil again once the connection
@@ -44,6 +43,8 @@ type receiver struct {
 	qp          *rdmap.QP
 	invalidated func(s ddp.STag) // Config.Invalidated
 	reports
+
+	ddp ddp.Receiver
 }
 
 // The reports are the parts that a receiver reports to.

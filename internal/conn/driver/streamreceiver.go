@@ -175,7 +175,7 @@ func (r *streamReceiver) giveBack() {
 // collector frees the buffer: after a panic something may still refer to it.
 func (r *streamReceiver) drop() {
 	r.mpa.Drop()
-	r.mpa.Destination, r.ddp = nil, nil // they refer to the memory of incomplete messages
+	r.mpa.Destination, r.ddp = nil, ddp.Receiver{} // they refer to the memory of incomplete messages
 	r.free, r.parked = nil, nil
 	r.loan.end()
 }

@@ -28,7 +28,8 @@ type streamSender struct {
 	loan  loan // of the batch
 	token token
 
-	goOn func() // starts a goroutine that calls sendRest; made once, because making it allocates
+	goOn    func() // starts a goroutine that calls sendRest; nil until it is needed first
+	starter starter
 
 	// The parts that it takes from and writes to, except those of sender.
 	stream toe.Stream
@@ -48,6 +49,9 @@ type streamSender struct {
 	// peer may need a long time for that part.
 	writeLook time.Duration
 }
+
+// A starter makes goOn of a streamSender.
+type starter interface{ goOn() func() }
 
 // Any goroutine may call the methods from here to transmitAside.
 
@@ -88,6 +92,9 @@ func (t *streamSender) transmitAside() {
 
 // passOn gives the token to a new goroutine, which may wait for TCP.
 func (t *streamSender) passOn() {
+	if t.goOn == nil {
+		t.goOn = t.starter.goOn()
+	}
 	t.token.handOver()
 	t.goOn()
 }

@@ -91,13 +91,13 @@ func (c Capabilities) WithPrivateData(application []byte) []byte {
 	b = binary.BigEndian.AppendUint16(b, c.Credits)
 	b = append(b, 0, 0, 0, 0, 0, 0)
 	b = append(b, application...)
-	binary.BigEndian.PutUint32(b[capabilityCRC:], privateDataCRC(capabilityBegin, b))
+	binary.BigEndian.PutUint32(b[capabilityCRC:], privateDataCRC(capabilityBegin[:], b))
 	return b
 }
 
 // privateDataCRC calculates the CRC of Private Data that begins with begin and continues like b.
-func privateDataCRC(begin [6]byte, b []byte) uint32 {
-	crc := crc32.Update(0, castagnoli, begin[:])
+func privateDataCRC(begin, b []byte) uint32 {
+	crc := crc32.Update(0, castagnoli, begin)
 	crc = crc32.Update(crc, castagnoli, b[len(begin):capabilityCRC])
 	return crc32.Update(crc, castagnoli, b[capabilityCRC+4:])
 }
@@ -110,10 +110,10 @@ func ParseCapabilities(b []byte) (c Capabilities, rest []byte, ok bool, err erro
 	if len(b) < capabilityLen {
 		return Capabilities{}, b, false, nil
 	}
-	begin, length := [6]byte(b[:6]), int(b[5])
+	begin, length := b[:len(capabilityBegin)], int(b[5])
 	foreign := [4]byte(begin[:4]) != [4]byte(capabilityBegin[:4]) || b[4] < capabilityVersion || length < capabilityLen || length > len(b)
 	got := binary.BigEndian.Uint32(b[capabilityCRC:])
-	if foreign && got != privateDataCRC(capabilityBegin, b) {
+	if foreign && got != privateDataCRC(capabilityBegin[:], b) {
 		return Capabilities{}, b, false, nil
 	}
 	if want := privateDataCRC(begin, b); foreign || got != want {

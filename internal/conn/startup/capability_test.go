@@ -34,7 +34,7 @@ func TestCapabilityRecord(t *testing.T) {
 func TestCapabilityOfALaterVersion(t *testing.T) {
 	b := append(bytes.Clone(capabilityVector), 0xff, 0xff, 'a')
 	b[4], b[5] = 9, 22
-	binary.BigEndian.PutUint32(b[capabilityCRC:], privateDataCRC([6]byte(b), b))
+	binary.BigEndian.PutUint32(b[capabilityCRC:], privateDataCRC(b[:6], b))
 	if _, rest, ok, err := ParseCapabilities(b); !ok || string(rest) != "a" || err != nil {
 		t.Errorf("ParseCapabilities(%x): rest %q, %v, %v, want the octets behind the longer record", b, rest, ok, err)
 	}
@@ -94,7 +94,7 @@ func FuzzCapabilities(f *testing.F) {
 	f.Add(behindCapabilities, true)
 	f.Fuzz(func(t *testing.T, b []byte, fix bool) {
 		if fix && len(b) >= capabilityLen {
-			binary.BigEndian.PutUint32(b[capabilityCRC:], privateDataCRC([6]byte(b), b))
+			binary.BigEndian.PutUint32(b[capabilityCRC:], privateDataCRC(b[:6], b))
 		}
 		c, rest, ok, err := ParseCapabilities(b)
 		if err != nil {

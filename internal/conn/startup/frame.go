@@ -31,7 +31,7 @@ func (h *Handshake) writeFrame(f *mpa.Frame) error {
 
 // readFrame reads one startup frame to f, and not a byte more: what follows it is FPDUs.
 func (h *Handshake) readFrame(f *mpa.Frame, reply bool) (err error) {
-	b := make([]byte, mpa.FrameHeaderLen)
+	b := make([]byte, mpa.FrameHeaderLen, mpa.FrameHeaderLen+enhancedLen+capabilityLen) // for the frame of an rddp whose program sends no data
 	key := mpa.Key(reply)
 	n, whole := 0, false
 	defer func() { // the Tap gets the frame in one piece

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/internal/admission"
+	"github.com/rddp/rddp/internal/conn/wait"
 	"github.com/rddp/rddp/internal/locks"
 )
 
@@ -45,12 +46,11 @@ func NewDoor(most int, delay time.Duration) *Door {
 type halfOpen struct {
 	door  *Door
 	place *admission.Place
-	gone  chan struct{} // closed when the connection has left or was evicted
+	gone  wait.Latch // the connection has left or was evicted; set with door.mu held
 
-	isOut   bool   // +checklocks:door.mu
 	evicted bool   // +checklocks:door.mu
 	wake    func() // +checklocks:door.mu
-	// isOut says that gone is closed. wake runs when the connection is evicted.
+	// wake runs when the connection is evicted.
 }
 
 // enter counts one more half-open connection. If there are too many, the oldest of the address with
@@ -61,7 +61,7 @@ func (d *Door) enter(from net.Addr) *halfOpen {
 	if d == nil || d.open == nil {
 		return nil
 	}
-	h := &halfOpen{door: d, gone: make(chan struct{})}
+	h := &halfOpen{door: d}
 	h.place = d.open.New(admission.SourceOf(from), func(error) { h.evict() })
 	if !h.place.Enter() { // newer connections have entered first
 		h.evict()
@@ -73,23 +73,15 @@ func (d *Door) enter(from net.Addr) *halfOpen {
 func (h *halfOpen) evict() {
 	h.door.mu.Lock()
 	defer h.door.mu.Unlock()
-	if h.isOut {
+	if h.gone.IsSet() {
 		return // it is not half open any more
 	}
-	h.outLocked()
+	h.gone.Set()
 	h.evicted = true
 	evictions.Add(1)
 	if h.wake != nil {
 		go guard(h.wake) // it takes locks
 	}
-}
-
-// outLocked notes that the connection is no longer half open.
-//
-// +checklocks:h.door.mu
-func (h *halfOpen) outLocked() {
-	h.isOut = true
-	close(h.gone)
 }
 
 // leave ends enter. It may be called more than once.
@@ -100,8 +92,8 @@ func (h *halfOpen) leave() {
 	h.place.Leave()
 	h.door.mu.Lock()
 	defer h.door.mu.Unlock()
-	if !h.isOut {
-		h.outLocked()
+	if !h.gone.IsSet() {
+		h.gone.Set()
 	}
 }
 
@@ -111,7 +103,7 @@ func (h *halfOpen) done() <-chan struct{} {
 	if h == nil {
 		return nil
 	}
-	return h.gone
+	return h.gone.Done()
 }
 
 // isEvicted reports whether the connection must be closed.

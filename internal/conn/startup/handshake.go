@@ -84,8 +84,8 @@ type Handshake struct {
 	readDeadline  time.Time // +checklocks:mu
 	writeDeadline time.Time // +checklocks:mu
 
-	// err is what calls get in the phases Failed and Terminating. over is not nil while startup is
-	// under way, and closed when the present part of it ends; a call that waits then looks at the
+	// err is what calls get in the phases Failed and Terminating. over is nil unless a
+	// call waits, and closed when the present part of startup ends; the call then looks at the
 	// phase. request is the Request of the phases Asked and Answering. reads and writes count the
 	// plain Reads and Writes under way: a switch may not begin meanwhile.
 	//
@@ -180,7 +180,7 @@ func (h *Handshake) Enter(u Use) (Entry, error) {
 	if u == Writing && h.cfg.SniffTimeout == 0 { // the peer may wait for what is to be written
 		h.hurryLocked()
 	}
-	return Entry{Over: h.over, Begun: begun}, nil
+	return Entry{Over: h.overLocked(), Begun: begun}, nil
 }
 
 // Leave ends a call in TCP mode.
@@ -257,7 +257,7 @@ func (h *Handshake) beginMPALocked(o owner) error {
 		to = Receiving
 		h.countHalfOpenLocked()
 	}
-	h.owner, h.over = o, make(chan struct{})
+	h.owner = o
 	h.setPhase(to)
 	return nil
 }
@@ -334,8 +334,26 @@ func (h *Handshake) endLocked(err error) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		handshakeTimeouts.Add(1)
 	}
-	close(h.over)
+	closeOver(h.over)
 	h.over = nil
+}
+
+// overLocked returns the channel that is closed when the present part of startup ends. Most
+// connections never need one.
+//
+// +checklocks:h.mu
+func (h *Handshake) overLocked() chan struct{} {
+	if h.over == nil {
+		h.over = make(chan struct{})
+	}
+	return h.over
+}
+
+// closeOver lets the calls go on that wait for the end of a part of startup, if there are any.
+func closeOver(over chan struct{}) {
+	if over != nil {
+		close(over)
+	}
 }
 
 // Joined notes that a new connection is in DDP mode, because an RDMA device has done startup.

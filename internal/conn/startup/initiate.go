@@ -10,19 +10,23 @@ import (
 
 // A Peer is what MPA startup has learned about the other end.
 type Peer struct {
-	Agreement    mpa.Agreement
+	Agreement    mpa.Agreement // without the private data
 	Capabilities Capabilities
 	IsRDDP       bool   // the peer has sent a capability record
 	PrivateData  []byte // of the peer's program
 }
 
-// learn returns the Peer of an agreement.
-func (h *Handshake) learn(a *mpa.Agreement) (*Peer, error) {
-	if h.cfg.Foreign {
-		return &Peer{Agreement: *a, PrivateData: a.PrivateData}, nil
+// learn makes p the Peer of an agreement.
+func (h *Handshake) learn(p *Peer, a *mpa.Agreement) (err error) {
+	p.Agreement, p.PrivateData = *a, a.PrivateData
+	p.Agreement.PrivateData = nil
+	if !h.cfg.Foreign {
+		p.Capabilities, p.PrivateData, p.IsRDDP, err = ParseCapabilities(a.PrivateData)
 	}
-	caps, rest, isRDDP, err := ParseCapabilities(a.PrivateData)
-	return &Peer{Agreement: *a, Capabilities: caps, IsRDDP: isRDDP, PrivateData: rest}, err
+	if len(p.PrivateData) == 0 {
+		p.PrivateData = nil // it would keep the capability record in memory
+	}
+	return err
 }
 
 // Initiate is the Initiator's MPA startup, in the phase Requesting: it sends the Request that mine
@@ -51,9 +55,11 @@ func (h *Handshake) Initiate(ctx context.Context, timeout time.Duration, mine *m
 	e, r := (*mpa.Error)(nil), (*mpa.RejectError)(nil)
 	switch {
 	case err == nil:
-		peer, err = h.learn(&agreed)
+		peer = new(Peer)
+		err = h.learn(peer, &agreed)
 	case errors.As(err, &e) && e.Code >= mpa.CodeLocalCatastrophic:
-		peer, _ = h.learn(&agreed) // the private data is of no use any more
+		peer = new(Peer)
+		_ = h.learn(peer, &agreed) // the private data is of no use any more
 		terminate = true
 	case errors.As(err, &r) && h.cfg.Foreign:
 		peer = new(Peer)

@@ -13,6 +13,7 @@ import (
 type Request struct {
 	Frame mpa.Frame
 	Peer  *Peer // without an Agreement
+	peer  Peer
 }
 
 // Until bounds ctx by the time that a Request may take, if that time began with the first bytes.
@@ -33,11 +34,10 @@ func (h *Handshake) ReceiveRequest(ctx context.Context, timeout time.Duration) (
 	if err != nil {
 		return nil, err
 	}
-	r.Peer, err = h.learn(&mpa.Agreement{PrivateData: r.Frame.PrivateData})
-	if err != nil {
+	r.Peer = &r.peer
+	if err := h.learn(r.Peer, &mpa.Agreement{PrivateData: r.Frame.PrivateData}); err != nil {
 		return nil, err
 	}
-	r.Peer.Agreement = mpa.Agreement{}
 	if err := h.nothingBehind(); err != nil {
 		return nil, err
 	}
@@ -135,7 +135,8 @@ func (h *Handshake) Accept(ctx context.Context, timeout time.Duration, r *Reques
 	if err != nil {
 		return nil, err
 	}
-	return h.learn(&agreed)
+	peer := new(Peer)
+	return peer, h.learn(peer, &agreed)
 }
 
 // replyTaken is what Accept and Reject wait for.

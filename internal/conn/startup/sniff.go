@@ -30,7 +30,7 @@ func (h *Handshake) sniffsLocked() bool {
 // +checklocks:h.mu
 func (h *Handshake) beginSniffLocked() {
 	h.setPhase(Sniffing)
-	h.over, h.ahead = make(chan struct{}), make([]byte, 0, KeyLen)
+	h.ahead = make([]byte, 0, KeyLen)
 	if h.cfg.SniffTimeout > 0 {
 		h.until = time.Now().Add(h.cfg.SniffTimeout)
 	}
@@ -128,7 +128,7 @@ func (h *Handshake) Claim() (over <-chan struct{}, begun bool, err error) {
 		close(over)
 		return over, false, nil
 	}
-	return h.over, sniffs, nil
+	return h.overLocked(), sniffs, nil
 }
 
 // Unclaim ends Claim for a call that has got what the sniff found. If deserts is set, the call no
@@ -265,7 +265,6 @@ func (h *Handshake) endSniffLocked(v verdict) (found Sniffed) {
 	}
 	switch {
 	case found.Request:
-		h.over = make(chan struct{})
 		h.setPhase(Receiving)
 	case v == sniffRequest:
 		if h.claim != claimed {
@@ -288,7 +287,7 @@ func (h *Handshake) endSniffLocked(v verdict) (found Sniffed) {
 		h.half = nil
 	}
 	found.MustClose = v == sniffEvicted || wasClosed && v != sniffClosed && !found.Request
-	close(over)
+	closeOver(over)
 	return found
 }
 

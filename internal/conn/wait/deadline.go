@@ -14,7 +14,6 @@ type Deadline struct {
 	// expired is closed when the deadline has passed, and replaced when the deadline moves after
 	// that. It is nil until a goroutine calls Done or Set.
 	expired atomic.Pointer[chan struct{}]
-	then    atomic.Pointer[func()] // see Then
 	// passed says that expired is closed. It is in the memory of the Deadline, whereas a channel is
 	// other memory, which a processor with many connections has to fetch.
 	passed atomic.Bool
@@ -24,7 +23,12 @@ type Deadline struct {
 	mu locks.Mutex[locks.Deadline]
 	// timer closes expired. Set uses the same timer as long as expired is open.
 	timer *time.Timer // +checklocks:mu
+	// what Then has set
+	then Interrupter // +checklocks:mu
 }
+
+// An Interrupter interrupts calls that wait, so that they look at their deadline.
+type Interrupter interface{ Interrupt() }
 
 // Set moves the deadline to t. The zero time removes the deadline.
 func (d *Deadline) Set(t time.Time) {
@@ -58,16 +62,25 @@ func (d *Deadline) Set(t time.Time) {
 	d.timer = time.AfterFunc(wait, func() {
 		d.passed.Store(true)
 		close(expired)
-		if f := d.then.Load(); f != nil {
-			(*f)()
+		if i := d.interrupter(); i != nil {
+			i.Interrupt()
 		}
 	})
 }
 
-// Then sets f to be called, in a goroutine of its own, each time the deadline passes. A Set that
-// moves the deadline to the past does not call f. A call may come late, when the deadline has moved
-// again.
-func (d *Deadline) Then(f func()) { d.then.Store(&f) }
+// Then makes the Deadline call i.Interrupt, in a goroutine of its own, each time it passes. A Set
+// that moves it to the past does not. A call may come late, when the Deadline has moved again.
+func (d *Deadline) Then(i Interrupter) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.then = i
+}
+
+func (d *Deadline) interrupter() Interrupter {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.then
+}
 
 // Stop stops the timer. No goroutine may wait for the deadline any more, because the deadline may
 // never pass.

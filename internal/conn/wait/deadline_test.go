@@ -69,6 +69,11 @@ func TestAllocDeadline(t *testing.T) {
 	}
 }
 
+// interrupts is an Interrupter of a test.
+type interrupts func()
+
+func (f interrupts) Interrupt() { f() }
+
 // TestDeadlineThen: the function of Then is called when the deadline passes, after the channel is
 // closed, and not if the deadline has moved or was stopped before.
 func TestDeadlineThen(t *testing.T) {
@@ -76,12 +81,12 @@ func TestDeadlineThen(t *testing.T) {
 		var d Deadline
 		var calls atomic.Int64
 		d.Set(time.Now().Add(time.Second)) // the timer runs before there is a function
-		d.Then(func() {
+		d.Then(interrupts(func() {
 			calls.Add(1)
 			if !d.HasPassed() {
 				t.Error("the function was called before the deadline had passed")
 			}
-		})
+		}))
 		for _, step := range []struct {
 			desc string
 			set  func()
