@@ -23,22 +23,48 @@ const (
 // panic, whichever goroutine unlocks it, and it needs no memory for the waiting goroutine. Like
 // every wait for a mutex, Wait does not let the time of a bubble advance. See NewGate.
 type Gate struct {
-	mu     sync.Mutex    // locked while the Gate is shut, and while Wait is about to shut it
-	shut   atomic.Bool   // the goroutine that makes it false unlocks mu
-	inside chan struct{} // capacity 1; if it is not nil, it replaces both
+	mu     sync.Mutex    // locked while the Gate is not open, and while Wait is about to shut it
+	state  atomic.Uint32 // a gateState; the goroutine that changes it from shut to open unlocks mu
+	inside chan struct{} // capacity 1; if it is not nil, it holds the opening, in place of mu
+	opened Opened        // who has left
 }
+
+// A gateState says what Open does:
+//
+//	  ┌──────── Wait ───────▼ │
+//	open                    shut ── Leave ──▶ left
+//	  ▲────────  Open ───────┘ ▲────── Open ────┘
+//
+// If the opening is in a channel, the state is shut or left.
+type gateState = uint32
+
+const (
+	gateOpen gateState = iota // nothing
+	gateShut                  // it lets a goroutine go on that waits or will wait
+	gateLeft                  // it starts a goroutine
+)
+
+// Opened is called by a Gate that somebody has left.
+type Opened interface{ GateOpened() }
 
 // NewGate returns a Gate that is shut, for a Stream that is watched in this way. If the way is not
 // WatchOutside, Wait lets the time of a bubble advance, and only goroutines of the bubble may call
 // Open.
 func NewGate(way Watching) *Gate {
 	g := new(Gate)
+	g.Init(way)
+	return g
+}
+
+// Init makes the zero Gate what NewGate returns. It is for an owner that has the Gate in its own
+// memory.
+func (g *Gate) Init(way Watching) {
 	if way != WatchOutside {
 		g.inside = make(chan struct{}, 1)
-		return g
+		g.state.Store(gateShut)
+		return
 	}
 	g.Wait()
-	return g
 }
 
 // Wait waits until the Gate is open, and shuts it. One goroutine at a time may call Wait. Every
@@ -54,7 +80,35 @@ func (g *Gate) Wait() {
 	// Until the next line the Gate counts as open, so an Open changes nothing. Wait has not
 	// returned yet, so that opening is the one that Wait takes. It must be Swap, not Store, because
 	// Swap observes that Open's Swap.
-	g.shut.Swap(true)
+	g.state.Swap(gateShut)
+}
+
+// Leave is Wait for a goroutine that ends instead of waiting. If the Gate is open, Leave shuts it
+// and returns true, as if Wait had returned. Otherwise it returns false, and the next Open starts a
+// goroutine that shuts the Gate and calls o.GateOpened. So a goroutine that waits for long needs no
+// stack meanwhile. Everything before Leave happens before that call.
+//
+// That goroutine is in the synctest bubble of the caller of Open, or in none.
+func (g *Gate) Leave(o Opened) (open bool) {
+	g.opened = o
+	if g.state.CompareAndSwap(gateShut, gateLeft) {
+		if g.inside == nil || !g.take() {
+			return false
+		}
+		return g.state.CompareAndSwap(gateLeft, gateShut) // otherwise a goroutine has been started for the opening
+	}
+	g.Wait() // the Gate is open
+	return true
+}
+
+// take takes the opening out of the channel, and reports whether there was one.
+func (g *Gate) take() bool {
+	select {
+	case <-g.inside:
+		return true
+	default:
+		return false
+	}
 }
 
 // Open opens the Gate. It does not wait, and any goroutine may call it.
@@ -66,11 +120,27 @@ func (g *Gate) Open() {
 		case g.inside <- struct{}{}:
 		default:
 		}
+		// Leave looks into the channel after it has changed the state, so one of the two sees the
+		// other.
+		if g.state.CompareAndSwap(gateLeft, gateShut) {
+			g.take()
+			go g.comeBack()
+		}
 		return
 	}
-	if g.shut.Swap(false) {
+	switch g.state.Swap(gateOpen) {
+	case gateShut:
 		g.mu.Unlock()
+	case gateLeft:
+		go g.comeBack()
 	}
+}
+
+// comeBack runs for the goroutine that has left. Nobody has unlocked mu, so only the state must be
+// shut again: openings up to then are one.
+func (g *Gate) comeBack() {
+	g.state.Swap(gateShut)
+	g.opened.GateOpened()
 }
 
 // NoWatch is for a Stream that can't be watched to embed.

@@ -1,7 +1,9 @@
 package toe
 
 import (
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 )
@@ -95,5 +97,98 @@ func TestGateAllocatesNothing(t *testing.T) {
 	var g Gate
 	if n := testing.AllocsPerRun(100, func() { g.Wait(); g.Open() }); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// A counted counts the goroutines that a Gate starts, one at a time.
+type counted struct {
+	runs   atomic.Int32
+	opened chan struct{} // for each
+}
+
+func (c *counted) GateOpened() {
+	c.runs.Add(1)
+	c.opened <- struct{}{}
+}
+
+// TestGateThatIsLeft: an opening after Leave starts one goroutine, and an opening before it lets
+// the goroutine that would leave go on. No opening is lost, and none counts twice.
+func TestGateThatIsLeft(t *testing.T) {
+	for _, way := range []Watching{WatchInside, WatchOutside} {
+		g, c := NewGate(way), &counted{opened: make(chan struct{})}
+		g.Open()
+		if !g.Leave(c) {
+			t.Errorf("%v: the Gate was open", way)
+		}
+		for round := range int32(3) {
+			if g.Leave(c) {
+				t.Errorf("%v: the Gate was shut", way)
+			}
+			g.Open()
+			<-c.opened
+			if n := c.runs.Load(); n != round+1 {
+				t.Errorf("%v: %d goroutines, want %d", way, n, round+1)
+			}
+		}
+		g.Open()
+		g.Open()
+		g.Wait()
+		if g.Leave(c) || c.runs.Load() != 3 {
+			t.Errorf("%v: an opening counted twice", way)
+		}
+	}
+}
+
+// A visitor leaves a Gate whenever nothing is new, and looks again when it has come back.
+type visitor struct {
+	g       *Gate
+	n       atomic.Int64 // changed before each Open
+	seen    int64        // the visitor's
+	here    atomic.Int32 // goroutines of the visitor
+	left    int          // how often it has left; the visitor's
+	want    int64
+	done    chan struct{}
+	tooMany atomic.Bool
+}
+
+func (v *visitor) GateOpened() {
+	if v.here.Add(1) != 1 {
+		v.tooMany.Store(true)
+	}
+	for {
+		if v.seen = v.n.Load(); v.seen == v.want {
+			close(v.done)
+			return
+		}
+		v.left++
+		v.here.Add(-1)
+		if !v.g.Leave(v) {
+			return
+		}
+		v.here.Add(1)
+	}
+}
+
+// TestGateLeftLosesNothing: a visitor that leaves after each look sees all that others did before
+// they opened the Gate, and never has two goroutines.
+func TestGateLeftLosesNothing(t *testing.T) {
+	for _, way := range []Watching{WatchInside, WatchOutside} {
+		v := &visitor{g: NewGate(way), want: 20_000, done: make(chan struct{})}
+		go v.GateOpened()
+		var wg sync.WaitGroup
+		for range 2 {
+			wg.Go(func() {
+				for range v.want / 2 {
+					v.n.Add(1)
+					v.g.Open()
+					runtime.Gosched()
+				}
+			})
+		}
+		wg.Wait()
+		<-v.done
+		if v.tooMany.Load() || v.left == 0 {
+			t.Errorf("%v: two goroutines %v, left %d times", way, v.tooMany.Load(), v.left)
+		}
 	}
 }

@@ -11,9 +11,8 @@ import (
 // A Driver moves one connection's data between its Stream and its queue pair. It is the only type
 // that sees all the layers.
 //
-// On the way in, one goroutine runs Receive as long as the connection lives: the home goroutine.
-// The home goroutine owns rx, but it may lend the receive role to a goroutine that waits in Read:
-// see role.
+// On the way in, the home goroutine runs Receive and owns rx. But it may lend the receive role to a
+// goroutine that waits in Read, see role, and ends then, until it is called: see homeCall.
 //
 // On the way out, no goroutine waits for work. A goroutine that has posted takes the transmit
 // token, if the token is free, and writes everything that is queued. If another goroutine holds the

@@ -16,7 +16,7 @@ import (
 // gives the role up. It must not take that for an old call.
 func TestStandByWaitsForAHolderThatLeaves(t *testing.T) {
 	var r role
-	r.gate = toe.NewGate(toe.WatchInside)
+	r.gate.Init(toe.WatchInside)
 	r.now.Store(uint32(byRead))
 	if r.comesHome() {
 		t.Error("home reads while a Read does")

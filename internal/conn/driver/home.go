@@ -3,25 +3,51 @@ package driver
 import (
 	"runtime"
 	"time"
+
+	"github.com/rddp/rddp/toe"
 )
 
 // This file has what only the home goroutine does: it begins and ends the way in, and gets the
 // receive role back. receive.go has what every goroutine with the receive role does.
 
-// Receive makes its goroutine the home goroutine, and returns when the way in has ended. It is
-// called once, after Start. The stream's bytes become FPDUs, FPDUs become DDP segments, and
-// segments become RDMAP messages.
+// Receive makes its goroutine the home goroutine. The layer above calls it once, after Start. The
+// stream's bytes become FPDUs, FPDUs become DDP segments, and segments become RDMAP messages.
+//
+// Receive returns when the way in has ended, or when home stands by. Then home is no goroutine
+// until it is called: see homeCall.
 func (d *Driver) Receive() {
 	for d.rx.intake != intakeOver {
 		if !d.receiveOnce(forHome) { // the role goes to a Read
 			d.role.yield()
 			d.endVacancy()
-			d.role.standBy()
-			d.rx.late, d.rx.waited = d.role.late.Swap(false), false
+			if !d.role.standBy((*homeCall)(d)) {
+				return
+			}
+			d.comeHome()
 		}
 	}
 	d.awaitFIN()
 	d.deafen()
+}
+
+// comeHome begins the reading of home, which has the role again.
+func (d *Driver) comeHome() { d.rx.late, d.rx.waited = d.role.late.Swap(false), false }
+
+// A homeCall is the Driver for the gate behind which home stands by. A goroutine that waited there
+// would keep a stack for each connection whose program reads for itself.
+type homeCall Driver
+
+// GateOpened is the home goroutine from now on. The stream is still counted, so the count of the
+// connection's goroutines is not 0.
+func (h *homeCall) GateOpened() {
+	d := (*Driver)(h)
+	d.background.Begin()
+	defer d.background.End()
+	if !d.role.comesHome() && !d.role.standBy(h) {
+		return
+	}
+	d.comeHome()
+	d.Receive()
 }
 
 // awaitFIN begins the end of the way in, and waits for the peer's FIN if the connection lingers.
@@ -91,12 +117,21 @@ func (r *role) yields(waits int64, in *lockedDelivery) bool {
 	return r.waits.Load() != waits || r.waiting.Load() > 0 && in.has() || r.asked.Swap(false)
 }
 
-// standBy waits until home is called, and reads again.
-func (r *role) standBy() {
+// standBy ends the home goroutine, which has left the role, until home is called: the gate then
+// calls to in a goroutine of its own. It returns true if home has been called meanwhile, and has
+// the role.
+//
+// In a synctest bubble a Stream that is watched from outside calls from outside too, where no
+// goroutine of the connection may be. There the home goroutine waits.
+func (r *role) standBy(to toe.Opened) (home bool) {
 	for {
-		r.gate.Wait()
+		if r.stays {
+			r.gate.Wait()
+		} else if !r.gate.Leave(to) {
+			return false
+		}
 		if r.comesHome() {
-			return
+			return true
 		}
 	}
 }

@@ -124,8 +124,9 @@ func (r *role) init(s toe.Stream, owner *ending, offer *wait.Cell, p *patience) 
 	r.owner, r.offer, r.patience = owner, offer, p
 	can := s.Capabilities()
 	r.stream, r.lends, r.watches = s, can.Deadlines, can.Watch != toe.WatchNone
-	r.gate = toe.NewGate(can.Watch)
+	r.gate.Init(can.Watch)
 	now := sinceStart()
+	r.stays = can.Watch == toe.WatchOutside && isBubbles(now)
 	r.readHistory.init(now)
 	r.alarms = alarmsFor(now)
 }

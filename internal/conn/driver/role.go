@@ -25,13 +25,14 @@ type role struct {
 	// Read can be interrupted.
 	lends   bool
 	watches bool          // the stream can be watched
+	stays   bool          // home keeps its goroutine while it stands by: see standBy
 	asked   atomic.Bool   // a blocking call would have polled; home leaves the role to the next one
 	late    atomic.Bool   // the alarm has called home
 	now     atomic.Uint32 // the reading
 
 	stream toe.Stream
-	owner  *ending   // counts panics of the stream
-	gate   *toe.Gate // home stands by behind it
+	owner  *ending  // counts panics of the stream
+	gate   toe.Gate // home stands by behind it
 
 	patience *patience // of the way in, see isSparse
 
@@ -184,7 +185,7 @@ func (r *role) leave(hurry bool) {
 // watch counts as refused, so that the role does not stay with the caller.
 func (r *role) watch() (armed bool) {
 	defer r.recovered(&armed)
-	return r.stream.Watch(r.gate)
+	return r.stream.Watch(&r.gate)
 }
 
 func (r *role) endWatch() {

@@ -33,11 +33,14 @@ type alarmLink struct {
 
 var processAlarms alarmList
 
-// alarmsFor returns the list for a role that is made now. The clock of a synctest bubble is far
-// before the program's start. A timer belongs to one bubble, so there each role has a list of its
-// own.
+// isBubbles reports whether now is a time of a synctest bubble, whose clock is far before the
+// program's start.
+func isBubbles(now time.Duration) bool { return now < 0 }
+
+// alarmsFor returns the list for a role that is made now. A timer belongs to one bubble, so there
+// each role has a list of its own.
 func alarmsFor(now time.Duration) *alarmList {
-	if now < 0 {
+	if isBubbles(now) {
 		return new(alarmList)
 	}
 	return &processAlarms
