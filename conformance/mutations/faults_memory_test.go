@@ -12,7 +12,7 @@ var memoryFaults = []Fault{
 		Old: "p.Reset(net.ErrClosed)", New: "p.Kill(net.ErrClosed)",
 		Package: "extsock", Tests: "^TestMemoryOfEnded$"},
 	{Name: "what is unread of a connection that is dropped stays counted", File: "internal/conn/driver/lockeddelivery.go",
-		Old: "runtime.AddCleanup(in, (*account).clear, a)", New: "runtime.KeepAlive(a)",
+		Old: "runtime.AddCleanup(in, (*account).clear, m.setApart())", New: "runtime.KeepAlive(m.setApart())",
 		Package: "extsock", Tests: "^TestMemoryOfDropped$"},
 	{Name: "the receive buffer outlives the way in", File: "internal/conn/driver/ending.go",
 		Old: "	d.rx.drop()\n", New: "",
