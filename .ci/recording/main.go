@@ -1,4 +1,5 @@
-// Recording runs a command and draws what it prints as an SVG. Each line appears at its time:
+// Recording runs a command and draws what it prints as an SVG. Each line appears at its time, but
+// no reader waits longer than longest for the next one:
 //
 //	go run ./.ci/recording -svg docs/demo.svg rddp demo
 //
@@ -63,8 +64,11 @@ const (
 	character  = 8.5 // of a monospaced font of 14 pixels; none is much wider
 	lineHeight = 20
 	margin     = 14
-	columns    = 80 // at least
+	columns    = 50 // at least: the width of a phone
 )
+
+// longest is the longest pause.
+const longest = time.Second
 
 const sheet = `.page { fill: #f6f8fa; } .text { fill: #1f2328; font: 14px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; white-space: pre; }
 .text text { animation: wait 1ms step-end backwards; } @keyframes wait { from { visibility: hidden; } }
@@ -87,9 +91,11 @@ func draw(lines []line) string {
 <rect width="100%%" height="100%%" rx="6" class="page"/>
 <g class="text">
 `, width, height, html.EscapeString(lines[0].text), sheet)
+	var at, last time.Duration
 	for i, l := range lines {
+		at, last = at+min(l.at-last, longest), l.at
 		fmt.Fprintf(&b, `<text x="%d" y="%d" style="animation-delay: %.2fs" xml:space="preserve">%s</text>`+"\n",
-			margin, margin+lineHeight*i+15, l.at.Seconds(), html.EscapeString(l.text))
+			margin, margin+lineHeight*i+15, at.Seconds(), html.EscapeString(l.text))
 	}
 	return b.String() + "</g>\n</svg>\n"
 }

@@ -31,10 +31,11 @@ func TestRecording(t *testing.T) {
 	}
 }
 
-// TestTimes: a line appears when it was printed, and a long line makes the picture wider.
+// TestTimes: a line appears when it was printed, or sooner after a long pause, and a long line
+// makes the picture wider.
 func TestTimes(t *testing.T) {
-	svg := draw([]line{{0, "$ x"}, {1500 * time.Millisecond, strings.Repeat("µ", 100)}})
-	for _, want := range []string{`animation-delay: 0.00s`, `animation-delay: 1.50s`, ` width="878" height="68" viewBox="0 0 878 68"`} {
+	svg := draw([]line{{0, "$ x"}, {500 * time.Millisecond, strings.Repeat("µ", 100)}, {10 * time.Second, "y"}})
+	for _, want := range []string{`animation-delay: 0.00s`, `animation-delay: 0.50s`, `animation-delay: 1.50s`, ` width="878" height="88" viewBox="0 0 878 88"`} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("no %q in\n%s", want, svg)
 		}

@@ -168,7 +168,7 @@ func testImage(t *testing.T, name string) {
 	if err := os.Mkdir(filepath.Join(root, "proc"), 0o755); err != nil { // as container engines do
 		t.Fatal(err)
 	}
-	for _, args := range []struct{ command, want string }{{"version", "rddp v0.1.0\n"}, {"demo --size 1m --rounds 1 --capture /tmp/c", "SHA-256 equal at the server"}} {
+	for _, args := range []struct{ command, want string }{{"version", "rddp v0.1.0\n"}, {"demo --size 1m --rounds 1 --capture /tmp/c", "SHA-256 equal here"}} {
 		out := does(t, "/", "unshare", "--mount", "sh", "-c", `mount -t proc proc "$0/proc" && exec env -u TMPDIR chroot --userspec="$1" "$0" "$2" $3`,
 			root, config.Config.User, config.Config.Entrypoint[0], args.command)
 		if !strings.Contains(out, args.want) {

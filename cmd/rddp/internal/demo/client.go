@@ -20,6 +20,8 @@ const (
 	depth = 16      // maximum outstanding RDMA Writes or Reads
 )
 
+var errServer = errors.New("the server process has ended the connection; what it says is above")
+
 // A session is the client's end of one connection.
 type session struct {
 	c       *extsock.Conn
@@ -42,6 +44,9 @@ func (s *session) ask(verb string, arg ...byte) ([]byte, error) {
 		return nil, err
 	}
 	n, err := s.c.Read(s.message)
+	if errors.Is(err, io.EOF) {
+		err = errServer
+	}
 	return s.message[:n], err
 }
 

@@ -11,7 +11,6 @@ import (
 	mathrand "math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,12 +23,11 @@ import (
 
 // Options are the options of the demo. The zero value of each field means its default.
 type Options struct {
-	File    string   // the file to move; if "", Run makes one of Size bytes
-	Size    int64    // length in bytes of the file that Run makes; 0 means 256 MiB
+	File    string   // the file to move; if "", random bytes are moved
+	Size    int64    // the number of random bytes; 0 means 256 MiB
 	Rounds  int      // the number of times the file is moved, each time next to plain TCP; 0 means 3
-	Dir     string   // the directory for the files; "" means a temporary directory that is removed at the end
 	Capture string   // name of the capture; "" means rddp-demo.pcapng
-	Server  []string // the command that calls Serve; it runs in Dir
+	Server  []string // the command that calls Serve
 	// Lender is the command that calls Lend under rddp run, and DeviceInfo one that runs
 	// ibv_devinfo there. Without Lender no device is shown.
 	Lender, DeviceInfo []string
@@ -50,14 +48,6 @@ func Run(ctx context.Context, o Options, out io.Writer) (err error) {
 			err = ctx.Err()
 		}
 	}()
-	if o.Dir == "" {
-		dir, err := os.MkdirTemp("", "rddp-demo-")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(dir)
-		o.Dir = dir
-	}
 	isNamed := o.Capture != ""
 	if !isNamed {
 		o.Capture = "rddp-demo.pcapng"
@@ -67,34 +57,30 @@ func Run(ctx context.Context, o Options, out io.Writer) (err error) {
 		return err
 	}
 	defer finish(errUnfinished)
-	file, err := o.file()
+	content, name, err := o.content()
 	if err != nil {
 		return err
 	}
-	content, err := os.ReadFile(file)
-	if err != nil {
+	if err := checkRoom(os.TempDir(), int64(len(content))); err != nil { // Serve stores it there
 		return err
-	}
-	if len(content) == 0 {
-		return fmt.Errorf("%s is empty", file)
 	}
 	if err := showDevice(ctx, o, out); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "file       %.1f MiB, %s\n", float64(len(content))/(1<<20), file)
-	s, err := start(ctx, o.Server, o.Dir)
+	fmt.Fprintf(out, "file     %.1f MiB%s\n", mebibytes(int64(len(content))), name)
+	s, err := start(ctx, o.Server)
 	if err != nil {
 		return err
 	}
 	defer s.stop()
-	fmt.Fprintf(out, "server     process %d at %s\n", s.cmd.Process.Pid, s.rdma)
+	fmt.Fprintf(out, "server   process %d at %s\n", s.cmd.Process.Pid, s.rdma)
 	if err := mainJob(ctx, o, s, content, out); err != nil {
 		return err
 	}
 	if err := finish(captured(ctx, dump, s.rdma)); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "capture    %s, of a second short run; Wireshark opens it, and\n           rddp dump %[1]s\n", o.Capture)
+	fmt.Fprintf(out, "capture  %s, of a second short run;\n         Wireshark opens it, and\n         rddp dump %[1]s\n", o.Capture)
 	return nil
 }
 
@@ -137,11 +123,14 @@ func create(name string, isNamed bool) (f *os.File, finish func(err error) error
 	}, nil
 }
 
-// file makes the file to move, unless the options name one. Its bytes are random, so that no error
-// can produce them by accident.
-func (o Options) file() (string, error) {
+// content returns what is moved, and how the output says what it is. Random bytes are such that no
+// error can produce them by accident.
+func (o Options) content() (p []byte, name string, err error) {
 	if o.File != "" {
-		return o.File, nil
+		if p, err = os.ReadFile(o.File); err == nil && len(p) == 0 {
+			err = fmt.Errorf("%s is empty", o.File)
+		}
+		return p, ", " + o.File, err
 	}
 	size := o.Size
 	if size == 0 {
@@ -149,14 +138,11 @@ func (o Options) file() (string, error) {
 	}
 	var seed [32]byte
 	if _, err := rand.Read(seed[:]); err != nil {
-		return "", err
+		return nil, "", err
 	}
-	f, err := os.Create(filepath.Join(o.Dir, "original"))
-	if err != nil {
-		return "", err
-	}
-	_, err = io.CopyN(f, mathrand.NewChaCha8(seed), size)
-	return f.Name(), errors.Join(err, f.Close())
+	p = make([]byte, size)
+	mathrand.NewChaCha8(seed).Read(p)
+	return p, " of random bytes", nil
 }
 
 // mainJob moves the file in rounds, next to plain TCP, and then exchanges messages and atomics.
@@ -190,14 +176,14 @@ func mainJob(ctx context.Context, o Options, s *server, content []byte, out io.W
 		write, read = append(write, w), append(read, r)
 	}
 	n := float64(len(content))
-	fmt.Fprintf(out, "RDMA Write %s; SHA-256 equal there\n", compare(n, write, plainWrite))
-	fmt.Fprintf(out, "RDMA Read  %s; SHA-256 equal here\n", compare(n, read, plainRead))
+	fmt.Fprintf(out, "Write    %s; SHA-256 equal there\n", compare(n, write, plainWrite))
+	fmt.Fprintf(out, "Read     %s; SHA-256 equal here\n", compare(n, read, plainRead))
 	const messages = 1000
 	begin := time.Now()
 	if err := c.verbs(ctx, messages); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "messages   %d there and back, %.1f µs each; FetchAdd and CmpSwap right\n", messages,
+	fmt.Fprintf(out, "messages %d there and back, %.1f µs each;\n         FetchAdd and CmpSwap right\n", messages,
 		float64(time.Since(begin).Microseconds())/messages)
 	return c.c.Close()
 }
@@ -205,7 +191,7 @@ func mainJob(ctx context.Context, o Options, s *server, content []byte, out io.W
 // compare describes the medians of the durations for n bytes.
 func compare(n float64, rdma, plain []time.Duration) string {
 	a, b := n/median(rdma).Seconds()/1e9, n/median(plain).Seconds()/1e9
-	return fmt.Sprintf("%.2f GB/s with CRC, plain TCP %.2f: ratio %.2f", a, b, a/b)
+	return fmt.Sprintf("by RDMA %.2f GB/s, by plain TCP %.2f;\n         ratio %.2f", a, b, a/b)
 }
 
 func median(d []time.Duration) time.Duration {
@@ -247,27 +233,33 @@ func captured(ctx context.Context, f io.Writer, address string) error {
 type server struct {
 	cmd         *exec.Cmd
 	hold        io.Closer // closing it ends the process
-	rdma, plain string    // its addresses
+	release     func()
+	rdma, plain string // its addresses
 	// Of Lend: the PID of the program, which cmd runs, and its device.
 	pid    int
 	device string
 }
 
-func start(ctx context.Context, command []string, dir string) (*server, error) {
+// endTime is the time in which a process ends in order after ctx is done.
+const endTime = 5 * time.Second
+
+func start(ctx context.Context, command []string) (*server, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	cmd.Stderr = os.Stderr
 	hold, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
+	cmd.Cancel, cmd.WaitDelay = hold.Close, endTime
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
+	release, err := startTied(cmd)
+	if err != nil {
 		return nil, err
 	}
-	s := &server{cmd: cmd, hold: hold}
+	s := &server{cmd: cmd, hold: hold, release: release}
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err == nil {
 		_, err = fmt.Sscan(line, &s.rdma, &s.plain)
@@ -286,4 +278,5 @@ func start(ctx context.Context, command []string, dir string) (*server, error) {
 func (s *server) stop() {
 	s.hold.Close()
 	_ = s.cmd.Wait() // the process ends when its standard input is closed
+	s.release()
 }

@@ -3,7 +3,10 @@ package demo
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -33,34 +36,72 @@ func TestDemoMovesTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
+	temporary, name := t.TempDir(), filepath.Join(t.TempDir(), "demo.pcapng")
+	t.Setenv("TMPDIR", temporary)
+	const size = 5<<20 + 1
 	var out bytes.Buffer
 	var moved, total int64
 	err = Run(t.Context(), Options{
-		Size: 5<<20 + 1, Rounds: 1, Dir: dir, Capture: filepath.Join(dir, "demo.pcapng"), Server: []string{self, "demo-server"},
+		Size: size, Rounds: 1, Capture: name, Server: []string{self, "demo-server"},
 		Progress: func(n, all int64) { moved, total = moved+n, all },
 	}, &out)
 	if err != nil {
 		t.Fatalf("Run: %v\n%s", err, &out)
 	}
-	original, err := os.ReadFile(filepath.Join(dir, "original"))
-	if err != nil {
-		t.Fatal(err)
+	isEmpty(t, temporary)
+	if moved != total || moved != 2*size {
+		t.Errorf("progress came to %d of %d, want twice %d", moved, total, size)
 	}
-	stored, err := os.ReadFile(filepath.Join(dir, "stored-by-server"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(original, stored) {
-		t.Error("the server has stored another file")
-	}
-	if moved != total || moved != 2*int64(len(original)) {
-		t.Errorf("progress came to %d of %d, want twice %d", moved, total, len(original))
-	}
-	if !regexp.MustCompile(`RDMA Write .* ratio`).MatchString(out.String()) {
+	if !regexp.MustCompile(`Write .* plain TCP .*\n *ratio`).MatchString(out.String()) {
 		t.Errorf("no ratio to plain TCP in:\n%s", &out)
 	}
-	checkCapture(t, filepath.Join(dir, "demo.pcapng"))
+	checkCapture(t, name)
+}
+
+// isEmpty reports what is in a folder.
+func isEmpty(t *testing.T, folder string) {
+	t.Helper()
+	if entries, err := os.ReadDir(folder); err != nil || len(entries) > 0 {
+		t.Errorf("%s has %v, %v", folder, entries, err)
+	}
+}
+
+// TestStore: the server stores the bytes, says what the file has, and leaves no file. An error
+// names the variable that chooses the folder.
+func TestStore(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("TMPDIR", folder)
+	p := bytes.Repeat([]byte("stored"), 100_000)
+	want := sha256.Sum256(p)
+	if got, err := store(p); err != nil || !bytes.Equal(got, want[:]) {
+		t.Errorf("store = %x, %v, want %x", got, err, want)
+	}
+	isEmpty(t, folder)
+	t.Setenv("TMPDIR", filepath.Join(folder, "missing"))
+	if _, err := store(p); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "TMPDIR") {
+		t.Errorf("store in a folder that is not there: %v", err)
+	}
+}
+
+// TestRoom: a folder with enough room is no error, and one with less says how much is needed where.
+func TestRoom(t *testing.T) {
+	folder := t.TempDir()
+	if err := checkRoom(folder, 1); err != nil {
+		t.Error(err)
+	}
+	if free, err := freeBytes(folder); err != nil {
+		t.Error(err)
+	} else if free == math.MaxInt64 {
+		t.Skip("this system does not say how much is free")
+	}
+	const need = math.MaxInt64 - 1
+	err := checkRoom(folder, need)
+	if room := new(NoRoomError); !errors.As(err, &room) || room.Folder != folder || room.Need != need || room.Free < 1 {
+		t.Errorf("checkRoom: %v", err)
+	}
+	if err := checkRoom(filepath.Join(folder, "missing"), 1); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "TMPDIR") {
+		t.Errorf("checkRoom of a folder that is not there: %v", err)
+	}
 }
 
 // TestDemoKeepsOlderCapture: an interrupted or failed run leaves an earlier capture unchanged, and
@@ -71,15 +112,15 @@ func TestDemoKeepsOlderCapture(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"interrupted", "failed"} {
-		dir, place := t.TempDir(), t.TempDir()
+		place := t.TempDir()
 		older := filepath.Join(place, "demo.pcapng")
 		if err := os.WriteFile(older, []byte("older"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		o := Options{Size: 1 << 20, Rounds: 1, Dir: dir, Capture: older, Server: []string{self, "demo-server"}}
+		o := Options{Size: 1 << 20, Rounds: 1, Capture: older, Server: []string{self, "demo-server"}}
 		if name == "failed" {
-			o.Server = []string{filepath.Join(dir, "no-such-program")}
+			o.Server = []string{filepath.Join(place, "no-such-program")}
 		} else {
 			o.Progress = func(int64, int64) { cancel() }
 		}

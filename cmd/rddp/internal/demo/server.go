@@ -24,16 +24,11 @@ import (
 //
 //	client: offer    size(8)   the server registers that many octets
 //	server:          handle(16)
-//	client: stored             the octets have been written: store them in the file storedName
+//	client: stored             the octets have been written: store them in a file
 //	server:          sha256(32)
 //	client: echo     any       the server returns the same octets
 //	client: counter            the server registers a word for atomics
 //	server:          handle(16)
-//
-// storedName is the name of the file in which the server stores the bytes, in its working
-// directory. Clients cannot choose it, because any process that reaches the port may be a client.
-const storedName = "stored-by-server"
-
 const (
 	verbOffer   = "offer"
 	verbStored  = "stored"
@@ -69,8 +64,7 @@ func parseMessage(b []byte) (verb string, arg []byte, err error) {
 const maxOffer = min(4<<30-1, math.MaxInt)
 
 // Serve is the server process. It listens on a free port of the loopback interface, prints its two
-// addresses (extended sockets, plain TCP) as one line on out, and serves until in ends. It writes
-// one file, storedName in the working directory.
+// addresses (extended sockets, plain TCP) as one line on out, and serves until in ends.
 func Serve(in io.Reader, out io.Writer) error {
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupRequire, Messages: true})
 	if err != nil {
@@ -158,13 +152,28 @@ func register(c *extsock.Conn, memory []byte, access ddp.Access) ([]byte, error)
 	return r.Handle().AppendTo(nil), nil
 }
 
-// store writes the received bytes to the file and returns their SHA-256.
-func store(memory []byte) ([]byte, error) {
-	if err := os.WriteFile(storedName, memory, 0o600); err != nil {
+// store writes the received bytes to a file, and returns the SHA-256 of what the file has then. The
+// file has a random name, because other users may write to the folder, and goes again.
+func store(memory []byte) (sum []byte, err error) {
+	f, err := os.CreateTemp("", "rddp-demo-")
+	if err != nil {
+		return nil, fmt.Errorf("the file cannot be stored (TMPDIR): %w", err)
+	}
+	gone := os.Remove(f.Name()) == nil // now, so that it cannot stay; Windows refuses that for open files
+	defer func() {
+		err = errors.Join(err, f.Close())
+		if !gone {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	if _, err := f.Write(memory); err != nil {
+		return nil, fmt.Errorf("the file cannot be stored (TMPDIR): %w", err)
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, io.NewSectionReader(f, 0, math.MaxInt64)); err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(memory)
-	return sum[:], nil
+	return h.Sum(nil), nil
 }
 
 // servePlain serves the comparison over plain TCP. It reads the size (8 bytes), answers with one

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -16,15 +17,35 @@ import (
 // deviceFolder is where Linux shows RDMA devices.
 const deviceFolder = "/sys/class/infiniband"
 
+// startTied starts a command that the kernel kills when this process ends, unless release has been
+// called. The end of its standard input would not reach a program that is stopped. The kernel takes
+// the end of the thread that has started the command for that of the process, so the thread is
+// kept.
+func startTied(cmd *exec.Cmd) (release func(), err error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	started, released := make(chan error), make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		started <- cmd.Start()
+		<-released
+	}()
+	release = func() { close(released) }
+	if err := <-started; err != nil {
+		release()
+		return nil, err
+	}
+	return release, nil
+}
+
 // showDevice shows the device that o.Lender's program has, and reads that program's memory while it
 // is stopped. Where there is no such device, it prints why.
 func showDevice(ctx context.Context, o Options, out io.Writer) error {
 	if len(o.Lender) == 0 {
 		return nil
 	}
-	s, err := start(ctx, o.Lender, o.Dir)
+	s, err := start(ctx, o.Lender)
 	if err != nil {
-		fmt.Fprintf(out, "device     not shown, because rddp run does not work here: %v\n", err)
+		fmt.Fprintf(out, "device   not shown, because rddp run does not work here:\n         %v\n", err)
 		return ctx.Err()
 	}
 	defer s.stop()
@@ -37,7 +58,7 @@ func showDevice(ctx context.Context, o Options, out io.Writer) error {
 		}
 		names = strings.Join(all, ", ")
 	}
-	fmt.Fprintf(out, "device     RDMA devices of this host: %s;\n           under rddp run: %s%s\n", names, s.device, o.devinfo(ctx))
+	fmt.Fprintf(out, "device   RDMA devices of this host: %s;\n         under rddp run: %s%s\n", names, s.device, o.devinfo(ctx))
 	return s.readsOn(ctx, out)
 }
 
@@ -48,11 +69,11 @@ func (o Options) devinfo(ctx context.Context) string {
 	}
 	text, err := exec.CommandContext(ctx, o.DeviceInfo[0], o.DeviceInfo[1:]...).CombinedOutput()
 	if err != nil {
-		return "; ibv_devinfo finds none: " + strings.TrimSpace(string(text))
+		return "\n         ibv_devinfo finds none: " + strings.TrimSpace(string(text))
 	}
 	for line := range strings.Lines(string(text)) {
 		if name, value, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "state" {
-			return "; ibv_devinfo says " + strings.TrimSpace(value)
+			return ", " + strings.TrimSpace(value)
 		}
 	}
 	return ""
@@ -99,8 +120,10 @@ func (s *server) readsOn(ctx context.Context, out io.Writer) error {
 	if n, err := l.answer(patience); err != nil || n < after {
 		return fmt.Errorf("the program that goes on answers %d over TCP, %v", n, err)
 	}
-	fmt.Fprintf(out, "stopped    %d RDMA Reads of a program's memory while it is stopped (SIGSTOP),\n"+
-		"           %.0f µs each (running: %.0f); over TCP it answers nothing for %v\n",
+	fmt.Fprintf(out, "stopped  %d RDMA Reads of a program's memory,\n"+
+		"         %.0f µs each while it is stopped (SIGSTOP),\n"+
+		"         %.0f µs while it runs; over TCP the stopped\n"+
+		"         program answers nothing for %v\n",
 		reads, microseconds(stopped), microseconds(running), silence)
 	return nil
 }

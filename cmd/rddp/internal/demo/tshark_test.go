@@ -20,7 +20,7 @@ func TestCaptureSatisfiesTshark(t *testing.T) {
 	}
 	dir := t.TempDir()
 	var out bytes.Buffer
-	if err := Run(t.Context(), Options{Size: 1 << 20, Rounds: 1, Dir: dir, Capture: filepath.Join(dir, "demo.pcapng"), Server: []string{self, "demo-server"}}, &out); err != nil {
+	if err := Run(t.Context(), Options{Size: 1 << 20, Rounds: 1, Capture: filepath.Join(dir, "demo.pcapng"), Server: []string{self, "demo-server"}}, &out); err != nil {
 		t.Fatal(err)
 	}
 	text, err := exec.Command("tshark", "-r", filepath.Join(dir, "demo.pcapng"), "-V").CombinedOutput()
