@@ -5,15 +5,17 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
 	modzip "golang.org/x/mod/zip"
 )
 
-// TestModule: go mod tidy finds the library at a proxy, without a replace line, and the example of
-// README builds and runs with it.
+// TestModule: go get finds the library at a proxy, without a replace line, and the example of
+// README builds and runs with it and nothing else. go mod tidy then requires the same.
 func TestModule(t *testing.T) {
 	v := module.Version{Path: "github.com/rddp/rddp", Version: "v0.1.0"}
 	at := filepath.Join(t.TempDir(), v.Path, "@v")
@@ -59,16 +61,35 @@ func TestModule(t *testing.T) {
 	}
 	goes("mod", "init", "example.com/user")
 	write(t, filepath.Join(dir, "main.go"), string(content(t, tree+"/examples/first/main.go")), 0o644)
-	goes("mod", "tidy")
+	goes("get", v.Path+"/extsock")
 	if got := goes("run", "."); got != "one-sided\n" {
 		t.Errorf("the example prints %q", got)
 	}
 	if got := goes("run", v.Path+"/cmd/rddp@latest", "version"); !strings.Contains(got, "rddp v0.1.0\n") {
 		t.Errorf("rddp version prints %q", got)
 	}
-	if text := string(content(t, filepath.Join(dir, "go.mod"))); strings.Contains(text, "replace") {
+	text := string(content(t, filepath.Join(dir, "go.mod")))
+	if strings.Contains(text, "replace") {
 		t.Errorf("go.mod is\n%s", text)
 	}
+	goes("mod", "tidy")
+	if tidy := string(content(t, filepath.Join(dir, "go.mod"))); requirements(tidy) != requirements(text) {
+		t.Errorf("go.mod is\n%s\nafter go mod tidy it is\n%s", text, tidy)
+	}
+}
+
+// requirements returns the requirements of a go.mod, without what go mod tidy says of them.
+func requirements(text string) string {
+	f, err := modfile.Parse("go.mod", []byte(text), nil)
+	if err != nil {
+		return err.Error()
+	}
+	var all []string
+	for _, r := range f.Require {
+		all = append(all, r.Mod.String())
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
 }
 
 // holdsSources reports what is in a module's zip and should not, and if it is large.
