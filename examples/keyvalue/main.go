@@ -1,6 +1,7 @@
 // Command keyvalue runs a key-value store whose GETs are one-sided, with two clients, over TLS. A
 // SET is a message to the server. A GET is an RDMA Read of the server's table. The server's program
-// takes no part in it: it parses no request and wakes no goroutine.
+// takes no part in it: it parses no request and wakes no goroutine. Then the server stops, and
+// another one takes its place. The clients notice, dial again, and have no error.
 //
 //	go run ./examples/keyvalue
 //	go build ./examples/keyvalue && rddp run ./keyvalue -device
@@ -56,26 +57,21 @@ func newConfig(device bool) (*extsock.Config, error) {
 	return &extsock.Config{TLS: config}, err
 }
 
-// run starts a server, sets a value with one client, and gets it with another.
+// run starts a server, sets values with one client, and gets them with another, also from the
+// server that follows.
 func run(ctx context.Context, out io.Writer, config *extsock.Config) error {
-	server, err := kvcache.NewServer(1024, config)
+	server, address, err := serve("127.0.0.1:0", config)
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	l, err := server.Listen("127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	defer l.Close()
-	go server.Serve(l)
 
-	alice, err := kvcache.Dial(ctx, l.Addr().String(), config)
+	alice, err := kvcache.Dial(ctx, address, config)
 	if err != nil {
 		return err
 	}
 	defer alice.Close()
-	bob, err := kvcache.Dial(ctx, l.Addr().String(), config)
+	bob, err := kvcache.Dial(ctx, address, config)
 	if err != nil {
 		return err
 	}
@@ -92,16 +88,48 @@ func run(ctx context.Context, out io.Writer, config *extsock.Config) error {
 		fmt.Fprintf(out, "alice has set %s, and bob reads %s\n", color, value)
 	}
 
+	if err := server.Shutdown(ctx); err != nil { // when both clients have gone
+		return err
+	}
+	next, _, err := serve(address, config)
+	if err != nil {
+		return err
+	}
+	defer next.Close()
+	if err := next.Set("color", []byte("red")); err != nil {
+		return err
+	}
+	value, err := bob.Get(ctx, "color") // dials again
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "the server has stopped, the next one has set red, and bob reads %s\n", value)
+
 	if config.TLS == nil {
 		return nil
 	}
 	// The server refuses a client without TLS, or without a certificate that it trusts.
-	if c, err := kvcache.Dial(ctx, l.Addr().String(), nil); err == nil {
+	if c, err := kvcache.Dial(ctx, address, nil); err == nil {
 		c.Close()
 		return fmt.Errorf("a client without TLS was served")
 	}
 	fmt.Fprintln(out, "a client without TLS is refused")
 	return nil
+}
+
+// serve starts a server.
+func serve(address string, config *extsock.Config) (s *kvcache.Server, at string, err error) {
+	s, err = kvcache.NewServer(1024, config)
+	if err != nil {
+		return nil, "", err
+	}
+	l, err := s.Listen(address)
+	if err != nil {
+		s.Close()
+		return nil, "", err
+	}
+	go s.Serve(l)
+	return s, l.Addr().String(), nil
 }
 
 // newTLS returns a configuration for both ends. They have the same new certificate and trust no

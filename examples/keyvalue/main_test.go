@@ -27,6 +27,7 @@ func TestRun(t *testing.T) {
 	}
 	want := "alice has set green, and bob reads green\n" +
 		"alice has set blue, and bob reads blue\n" +
+		"the server has stopped, the next one has set red, and bob reads red\n" +
 		"a client without TLS is refused\n"
 	if got := out.String(); got != want {
 		t.Errorf("run prints %q, want %q", got, want)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"os"
 	"os/exec"
 	"runtime"
@@ -15,9 +16,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/testkit/nopanic"
 	"github.com/rddp/rddp/internal/testkit/prototest"
 	"github.com/rddp/rddp/internal/testkit/testmode"
@@ -66,8 +69,11 @@ func dial(t *testing.T, address string) *Client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if !c.conn.ConnectionState().DDPMode {
-			t.Error("the connection is in TCP mode")
+		if s, _ := c.current(); s != nil {
+			if !s.conn.ConnectionState().DDPMode {
+				t.Error("the connection is in TCP mode")
+			}
+			s.operations.Done()
 		}
 		c.Close()
 	})
@@ -363,7 +369,9 @@ func TestTwoProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.Wait() // it returns an error since the process was killed
-	if got, err := b.Get(ctx, "key 7"); err == nil || errors.Is(err, ErrNotFound) || ctx.Err() != nil {
+	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer cancel()
+	if got, err := b.Get(short, "key 7"); !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 		t.Errorf("Get without a server = %q, %v", got, err)
 	}
 }
@@ -382,30 +390,189 @@ func serveForTest() {
 	log.Fatal(s.Serve(l))
 }
 
-// TestServerGone closes the server's table. The client's next GET then ends the connection, with a
-// Terminate that gives the reason.
-func TestServerGone(t *testing.T) {
-	s, err := NewServer(1, nil)
+// serveAt runs a server with an entry at an address.
+func serveAt(t *testing.T, address, key, value string) (s *Server, at string, served chan error) {
+	t.Helper()
+	s, err := NewServer(8, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := s.Listen("127.0.0.1:0")
+	if err := s.Set(key, []byte(value)); err != nil {
+		t.Fatal(err)
+	}
+	l, err := s.Listen(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	served := make(chan error, 1)
+	served = make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
-	c := dial(t, l.Addr().String())
-	s.Close()
-	if _, err := c.Get(prototest.TimeLimit(t), "key"); err == nil || errors.Is(err, ErrNotFound) {
-		t.Errorf("Get from a table that was taken back: %v", err)
+	return s, l.Addr().String(), served
+}
+
+// TestShutdown stops servers while clients GET and SET, and starts the next one at the same
+// address. No operation fails, no SET that was answered is lost, and no connection counts as
+// failed.
+func TestShutdown(t *testing.T) {
+	const restarts, clients = 4, 3
+	ctx, before := prototest.TimeLimit(t), extsock.TotalStats()
+	server, address, served := serveAt(t, "127.0.0.1:0", "key", "0")
+	var working sync.WaitGroup
+	over := make(chan struct{})
+	type state struct{ begun, answered atomic.Int64 }
+	var states [clients]state
+	var all [clients]*Client
+	for i := range clients {
+		all[i] = dial(t, address)
+		key := fmt.Sprint("own ", i)
+		working.Go(func() {
+			for n := int64(1); ; n++ {
+				select {
+				case <-over:
+					return
+				default:
+				}
+				states[i].begun.Store(n)
+				if err := all[i].Set(ctx, key, binary.BigEndian.AppendUint64(nil, uint64(n))); err != nil {
+					t.Errorf("Set: %v", err)
+					return
+				}
+				states[i].answered.Store(n)
+			}
+		})
+		working.Go(func() {
+			for oldest := "0"; ; {
+				select {
+				case <-over:
+					return
+				default:
+				}
+				got, err := all[i].Get(ctx, "key")
+				if err != nil || string(got) < oldest {
+					t.Errorf("Get = %q, %v after %q", got, err, oldest)
+					return
+				}
+				oldest = string(got)
+			}
+		})
 	}
-	if _, err := c.conn.Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
-		t.Errorf("Read after it: %v", err)
+	for restart := 1; restart <= restarts; restart++ {
+		for goal := states[0].answered.Load() + 20; states[0].answered.Load() < goal && ctx.Err() == nil; {
+			runtime.Gosched()
+		}
+		server.mu.Lock()
+		slots := server.table // it is not lent any more when it is looked at
+		server.mu.Unlock()
+		if err := errors.Join(server.Shutdown(ctx), <-served); err != nil {
+			t.Fatal(err)
+		}
+		for i := range clients { // if this server has executed a SET of the client, the last answer is one of its own
+			value, found, whole := find(slots[bucketOf(fmt.Sprint("own ", i), len(slots)):][:bucketLen], fmt.Sprint("own ", i))
+			if n := states[i].answered.Load(); !whole || found && int64(binary.BigEndian.Uint64(value)) < n {
+				t.Errorf("the table has SET %d of client %d, which has the answer to %d", binary.BigEndian.Uint64(value), i, n)
+			}
+		}
+		server, _, served = serveAt(t, address, "key", fmt.Sprint(restart))
 	}
-	c.Close()
-	l.Close()
+	for i := range clients { // each goes on with the last one
+		for {
+			got, err := all[i].Get(ctx, "key")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(got) == fmt.Sprint(restarts) {
+				break
+			}
+		}
+	}
+	close(over)
+	working.Wait()
+	for _, c := range all {
+		c.Close()
+	}
+	if err := errors.Join(server.Shutdown(ctx), <-served); err != nil {
+		t.Error(err)
+	}
+	after := extsock.TotalStats()
+	if n, f := after.Sent.Terminates-before.Sent.Terminates, after.Failures-before.Failures; n != 0 || f != 0 {
+		t.Errorf("%d Terminates and %d failures", n, f)
+	}
+}
+
+// TestShutdownAnswers: a SET that the server executes while it stops is answered.
+func TestShutdownAnswers(t *testing.T) {
+	ctx := prototest.TimeLimit(t)
+	s, address, served := serveAt(t, "127.0.0.1:0", "key", "old")
+	reached, goOn := make(chan struct{}), make(chan struct{})
+	s.halfway = func() {
+		close(reached)
+		<-goOn
+	}
+	c := dial(t, address)
+	set := make(chan error, 1)
+	go func() { set <- c.Set(ctx, "key", []byte("new")) }()
+	<-reached
+	stopped := make(chan error, 1)
+	go func() { stopped <- s.Shutdown(ctx) }()
+	<-s.stops.Done()
+	close(goOn)
+	if err := <-set; err != nil {
+		t.Errorf("Set: %v", err)
+	}
+	if err := errors.Join(<-stopped, <-served); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestShutdownTooLong: a client that does not close its connection is cut when ctx is done.
+func TestShutdownTooLong(t *testing.T) {
+	s, address, served := serveAt(t, "127.0.0.1:0", "key", "value")
+	conn, err := new(extsock.Dialer).DialDDP(prototest.TimeLimit(t), "tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.ReadFull(conn, make([]byte, extsock.HandleLen)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan error, 1)
+	go func() { stopped <- s.Shutdown(ctx) }()
+	if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("Read while the server stops: %v", err)
+	}
+	cancel()
+	if err := <-stopped; !errors.Is(err, context.Canceled) {
+		t.Errorf("Shutdown: %v", err)
+	}
 	if err := <-served; err != nil {
-		t.Errorf("Serve: %v", err)
+		t.Error(err)
+	}
+}
+
+// TestClose: after the server's Close, a client that cannot dial again says so, and a later SET at
+// the server fails.
+func TestClose(t *testing.T) {
+	ctx := prototest.TimeLimit(t)
+	s, address, served := serveAt(t, "127.0.0.1:0", "key", "value")
+	conn, err := new(extsock.Dialer).DialDDP(ctx, "tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := NewClient(ctx, conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if got, err := c.Get(ctx, "key"); err != nil || string(got) != "value" {
+		t.Errorf("Get = %q, %v", got, err)
+	}
+	if err := errors.Join(s.Close(), <-served); err != nil {
+		t.Error(err)
+	}
+	if got, err := c.Get(ctx, "key"); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("Get after Close = %q, %v", got, err)
+	}
+	if err := s.Set("key", nil); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("the server's Set after Close: %v", err)
 	}
 }

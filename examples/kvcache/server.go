@@ -29,6 +29,15 @@
 // had none. A GET of any client that begins after the answer to a SET returns that value or a later
 // one.
 //
+// # How a server stops
+//
+// Shutdown tells the clients by CloseWrite, and lends the table until each of them has closed its
+// connection, so no GET fails. It answers a SET that it has executed, and executes none that it
+// does not answer. So a client whose SET has no answer before the end of the stream may send it
+// again. It dials again: the next server may be at the same address.
+//
+// # What it does not have
+//
 // A GET leaves no trace at the server. So the server has no statistics of GETs, and a full bucket
 // drops its oldest entry, not the least used one. Every client that may GET may read the whole
 // table.
@@ -36,6 +45,7 @@ package kvcache
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -51,8 +61,15 @@ import (
 
 // A Server holds the table. Its methods may be called from any goroutine.
 type Server struct {
-	config *extsock.Config
-	shared shared
+	config  *extsock.Config
+	shared  shared
+	stops   context.Context // done when clients are told to go
+	stop    context.CancelFunc
+	ends    context.Context // done when connections are cut
+	cut     context.CancelFunc
+	clients sync.WaitGroup
+
+	entering sync.Mutex // no client is added once stops is done
 
 	mu sync.Mutex
 	// written only through shared
@@ -82,7 +99,10 @@ func NewServer(buckets int, cfg *extsock.Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kvcache: %w", err)
 	}
-	return &Server{config: config, shared: shared, table: table}, nil
+	s := &Server{config: config, shared: shared, table: table}
+	s.stops, s.stop = context.WithCancel(context.Background())
+	s.ends, s.cut = context.WithCancel(context.Background())
+	return s, nil
 }
 
 // hasDevice reports whether connections of b can be on a device now.
@@ -100,9 +120,10 @@ func (s *Server) Listen(address string) (*extsock.Listener, error) {
 	return extsock.Listen("tcp", address, s.config)
 }
 
-// Serve serves the connections that l accepts until l is closed, and returns when the last one has
-// ended.
+// Serve serves the connections that l accepts until l is closed, which Shutdown and Close also do,
+// and returns when the last one has ended.
 func (s *Server) Serve(l net.Listener) error {
+	defer context.AfterFunc(s.stops, func() { l.Close() })()
 	var clients sync.WaitGroup
 	defer clients.Wait()
 	for {
@@ -110,8 +131,14 @@ func (s *Server) Serve(l net.Listener) error {
 		var passes interface{ Temporary() bool }
 		switch {
 		case err == nil:
+			if !s.enter() {
+				c.Close()
+				continue
+			}
 			clients.Go(func() {
+				defer s.clients.Done()
 				defer c.Close()
+				defer context.AfterFunc(s.ends, func() { c.Close() })()
 				s.serve(c) // the client notices the error
 			})
 		case errors.Is(err, net.ErrClosed):
@@ -124,15 +151,51 @@ func (s *Server) Serve(l net.Listener) error {
 	}
 }
 
+// enter counts a client, unless the server stops.
+func (s *Server) enter() bool {
+	s.entering.Lock()
+	defer s.entering.Unlock()
+	if s.stops.Err() != nil {
+		return false
+	}
+	s.clients.Add(1)
+	return true
+}
+
 // serve sends a client the table's handle and executes its SETs:
 //
 //	Key Len (1)  Value Len (2)  Key  Value      answered by 1 byte, 0, when the entry is in the table
+//
+// When the server stops, it ends its direction of the stream, and discards SETs until the client
+// has closed the connection.
 func (s *Server) serve(c net.Conn) error {
 	h, err := s.shared.handle(c)
 	if err != nil {
 		return err
 	}
 	if _, err := c.Write(h.AppendTo(nil)); err != nil {
+		return err
+	}
+	var answering sync.Mutex
+	stopped := false // under answering
+	defer context.AfterFunc(s.stops, func() {
+		answering.Lock()
+		defer answering.Unlock()
+		stopped = true
+		if w, ok := c.(interface{ CloseWrite() error }); ok {
+			w.CloseWrite()
+		}
+	})()
+	answer := func(key string, value []byte) error {
+		answering.Lock()
+		defer answering.Unlock()
+		if stopped {
+			return nil
+		}
+		if err := s.Set(key, value); err != nil {
+			return err
+		}
+		_, err := c.Write([]byte{0})
 		return err
 	}
 	r := bufio.NewReader(c)
@@ -149,10 +212,7 @@ func (s *Server) serve(c net.Conn) error {
 		if _, err := io.ReadFull(r, entry[:k+v]); err != nil {
 			return err
 		}
-		if err := s.Set(string(entry[:k]), entry[k:k+v]); err != nil {
-			return err
-		}
-		if _, err := c.Write([]byte{0}); err != nil {
+		if err := answer(string(entry[:k]), entry[k:k+v]); err != nil {
 			return err
 		}
 	}
@@ -213,11 +273,32 @@ func (s *Server) placeLocked(key string) int {
 	return at
 }
 
-// Close deregisters the table. The next GET of each client ends its connection, and later SETs
-// fail.
-func (s *Server) Close() error {
+// Shutdown stops the server in order: no GET or SET of its clients fails because of it. It closes
+// the listeners, tells the clients, and waits until they have closed their connections. Then it
+// takes the table back. If ctx is done first, it cuts the connections that are left and returns
+// ctx's error.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.entering.Lock()
+	s.stop()
+	s.entering.Unlock()
+	cuts := context.AfterFunc(ctx, s.cut)
+	s.clients.Wait()
+	var err error
+	if !cuts() {
+		err = ctx.Err()
+	}
+	s.cut()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.table == nil {
+		return err
+	}
 	s.table = nil
-	return s.shared.close()
+	return errors.Join(err, s.shared.close())
+}
+
+// Close cuts the connections and takes the table back at once.
+func (s *Server) Close() error {
+	s.cut()
+	return s.Shutdown(context.Background())
 }
