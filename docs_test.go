@@ -83,7 +83,7 @@ func TestReadmeCommands(t *testing.T) {
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join("examples", "first"))); err != nil {
 		t.Fatal(err)
 	}
-	_, text, _ := strings.Cut(markdown(t)["README.md"], "In your module (`go mod init NAME`):\n\n")
+	_, text, _ := strings.Cut(markdown(t)["README.md"], "as `main.go`:\n\n")
 	text, _, _ = strings.Cut(text, "\n\n")
 	commands := []string{"go mod init example.com/user"}
 	for line := range strings.Lines(text) {
