@@ -137,6 +137,24 @@ type Lender interface {
 	TakeBack() (kept bool)
 }
 
+// A Parcel is memory in which bytes of a stream lie already. A Stream can give it to a [Borrower]
+// instead of copying the bytes.
+type Parcel interface {
+	// Memory returns the whole memory. The bytes begin at offset at, and the memory around them is
+	// free to use.
+	Memory() (b []byte, at int)
+	// Release gives the memory back.
+	Release()
+}
+
+// A Borrower is a Lender that may take the next bytes of the stream in the memory of a Parcel.
+type Borrower interface {
+	Lender
+	// Borrow takes p, whose bytes count as read into the memory lent last. It returns false if the
+	// bytes are to be copied. The Borrower releases p, not before the next call of ReadSegment.
+	Borrow(p Parcel) bool
+}
+
 // Capabilities is what a [Stream] declares about itself. The zero value of each field means that
 // the Stream lacks the capability, so a new field changes no existing backend.
 type Capabilities struct {

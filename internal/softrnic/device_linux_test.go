@@ -344,7 +344,7 @@ func (p *program) read(off, n int) []byte {
 	return b
 }
 
-var sizes = []int{0, 1, 64, 4096, 4097, 65536, 65537, 300_000, memoryLen/2 - 1000}
+var sizes = []int{0, 1, 64, 4096, 4097, chunkLen - frameLen, chunkLen, chunkLen + 1, 300_000, memoryLen/2 - 1000}
 
 func TestWrite(t *testing.T) {
 	a, b, qa, _ := pair(t)

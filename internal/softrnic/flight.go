@@ -6,12 +6,13 @@ import (
 	"sync"
 
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/softrnic/shm"
 	"github.com/rddp/rddp/rdmap"
 )
 
 const (
 	// maxChunks is the maximum number of chunks of a link.
-	maxChunks = 8
+	maxChunks = 16
 	// maxLong is how many bytes of payload longer than a chunk may be on their way. A single Send
 	// may have more.
 	maxLong = 64 << 20
@@ -20,12 +21,13 @@ const (
 	depth = 4*maxFlights + 4*window + maxChunks
 )
 
-// chunks are buffers for payload that is on its way between TCP and a program.
-var chunks = sync.Pool{New: func() any { return &chunk{b: make([]byte, chunkLen)} }}
+// chunks are for payload that is on its way between TCP and a program.
+var chunks = sync.Pool{New: func() any { return new(chunk) }}
 
 // A chunk is a buffer of a request, and the flight that waits for the request.
 type chunk struct {
 	b      []byte
+	parcel *shm.Parcel // whose payload b is; nil for other memory
 	n      int
 	flight *flight // nil if no flight waits for the Completion
 }
@@ -68,11 +70,21 @@ func (l *link) completed(c *rdmap.Completion) bool {
 		l.endsLocked(f, c.Status, err)
 		l.q.mu.Unlock()
 	}
-	if len(ch.b) == chunkLen {
-		ch.flight = nil
-		chunks.Put(ch)
-	}
+	l.freeChunk(ch)
 	return true
+}
+
+// freeChunk returns a chunk that is not in use any more.
+func (l *link) freeChunk(ch *chunk) {
+	if ch.parcel == nil {
+		return
+	}
+	if l.near != nil {
+		l.near.Withdraw(ch.parcel)
+	}
+	ch.parcel.Release()
+	*ch = chunk{}
+	chunks.Put(ch)
 }
 
 // answeredChunk returns the chunk of a request that has completed, which is not in use any more,
@@ -142,6 +154,11 @@ func (l *link) newChunkLocked(n int, f *flight) (uint64, *chunk) {
 		return 0, nil
 	default:
 		ch = chunks.Get().(*chunk)
+		ch.parcel = shm.NewParcel()
+		ch.b = ch.parcel.Payload()
+		if l.near != nil && n > shortLen {
+			l.near.Offer(ch.parcel)
+		}
 	}
 	ch.n, ch.flight = n, f
 	l.lastChunk++

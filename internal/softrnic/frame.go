@@ -57,7 +57,8 @@ const (
 	knownFlags     = 1<<iota - 1
 )
 
-// frameLen is the length of a frame's header in bytes, and maxPiece the longest payload.
+// frameLen is the length of a frame's header in bytes, and maxPiece the longest payload that a
+// device takes. It sends no more than chunkLen with the header.
 const (
 	frameLen = 16
 	maxPiece = 64 << 10

@@ -9,6 +9,7 @@ import (
 	"github.com/rddp/rddp/internal/conn"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/softrnic/shm"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 )
@@ -23,7 +24,8 @@ type link struct {
 	// ended.
 	serving *conn.Conn
 	served  chan struct{}
-	peer    uint32 // QPN
+	near    *shm.Stream // of conn; nil if it does not go through memory
+	peer    uint32      // QPN
 	kind    linkKind
 
 	// ctx is done when the connection has ended.
@@ -186,6 +188,7 @@ func (q *queuePair) startLink(l *link, life uint64) bool {
 // newLink returns a link that q does not have yet.
 func (q *queuePair) newLink(c *conn.Conn, peer uint32, k linkKind) *link {
 	l := &link{q: q, conn: c, serving: c, peer: peer, kind: k, out: outgoing{kind: k, serves: c.Peer().Agreement.ORD}, chunks: make(map[uint64]*chunk), drained: make(chan struct{}), settled: make(chan struct{})}
+	l.near, _ = c.Stream().(*shm.Stream)
 	l.ctx, l.cancel = context.WithCancel(q.ctx.dev.ctx)
 	l.receiver.l, l.receiver.in.unreliable = l, q.kind == uverbs.UC
 	return l

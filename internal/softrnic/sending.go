@@ -5,6 +5,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/softrnic/shm"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -36,9 +37,9 @@ const (
 	// askEvery is how many flights there are before the sender asks for an acknowledgement that the
 	// program does not wait for.
 	askEvery = 32
-	// chunkLen is the maximum length in bytes of an RDMA Write or Read on the wire. It bounds the
-	// memory that a link needs.
-	chunkLen = 128 << 10
+	// chunkLen is the maximum length in bytes of an RDMA Write or Read on the wire, and of a piece
+	// of a Send with its header. It bounds the memory that a link needs. See shm.ParcelLen.
+	chunkLen = shm.ParcelLen
 	// maxDatagram is the maximum length in bytes of a datagram's payload: the MTU of the port.
 	maxDatagram = 4096
 )
@@ -192,7 +193,7 @@ func (s *sending) nextOfSend(o *outgoing, p piece) piece {
 		return p
 	}
 	left := s.flight.n - s.done
-	p.kind, p.n = pieceSend, min(left, maxPiece)
+	p.kind, p.n = pieceSend, min(left, chunkLen-frameLen)
 	p.last = p.n == left
 	p.frame = frame{kind: frameSend, flags: s.solicited(), immediate: s.wr.Immediate, length: p.n}
 	if s.first {

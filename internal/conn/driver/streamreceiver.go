@@ -7,6 +7,7 @@ import (
 	"github.com/rddp/rddp/internal/conn/bufpool"
 	"github.com/rddp/rddp/internal/conn/counters"
 	"github.com/rddp/rddp/internal/conn/observe"
+	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 )
@@ -21,8 +22,10 @@ type streamReceiver struct {
 	// parked holds the beginning of an FPDU, in place of a whole buffer, while no bytes arrive. It
 	// is nil otherwise.
 	parked   *bufpool.Chunk
+	parcel   toe.Parcel // whose memory is the buffer; nil if the buffer is a loan
 	patience patience
 	result   readResult             // what the Read that held the role has got, once its wait is over
+	markers  bool                   // the peer sends Markers
 	late     bool                   // the alarm has called home, and home has not read since then
 	waited   bool                   // home found nothing in the stream, and waited
 	awaited  *rdmap.CompletionQueue // of the call that receives: its answer will be in there
@@ -39,7 +42,6 @@ type streamReceiver struct {
 	role    *role
 	taps    *observe.Taps  // nil: none
 	trace   *observe.Trace // nil: none
-	markers bool           // the peer sends Markers
 }
 
 // filled passes n bytes to MPA that the stream has read to free. They begin at off in the stream.
@@ -122,13 +124,47 @@ func (r *streamReceiver) Lend() []byte {
 	if r.free == nil {
 		b := r.loan.get()
 		r.mpa.SetBuffer(b) // copies the parked bytes to b
-		if r.parked != nil {
-			r.parked.Put()
-			r.parked = nil
-		}
+		r.unpark()
 	}
 	r.free = r.mpa.Free()
 	return r.free
+}
+
+// unpark returns the memory of the bytes that were parked.
+func (r *streamReceiver) unpark() {
+	if r.parked != nil {
+		r.parked.Put()
+		r.parked = nil
+	}
+}
+
+var _ toe.Borrower = (*streamReceiver)(nil)
+
+// Borrow makes the memory of p the receive buffer. The beginning of an FPDU, which has arrived
+// before, is copied to the place in front of the bytes of p.
+func (r *streamReceiver) Borrow(p toe.Parcel) bool {
+	rest, _ := r.mpa.Arrived()
+	b, at := p.Memory()
+	if r.intake.isHeld() || len(rest) > at || len(b)-at+len(rest) < mpa.MinBuffer {
+		return false
+	}
+	if before := r.mpa.SetBuffer(b[at-len(rest):]); r.free != nil {
+		r.putBuffer(before)
+	}
+	r.unpark()
+	r.parcel = p
+	r.free = r.mpa.Free()
+	return true
+}
+
+// putBuffer returns a receive buffer that the connection has held.
+func (r *streamReceiver) putBuffer(b []byte) {
+	if r.parcel != nil {
+		r.parcel.Release()
+		r.parcel = nil
+		return
+	}
+	r.loan.put(b)
 }
 
 // TakeBack returns the buffer to the pool before the stream waits. It reports whether the
@@ -154,7 +190,7 @@ func (r *streamReceiver) park() {
 	}
 	if b, _ := r.mpa.Arrived(); len(b) <= parkedMost {
 		r.parked = bufpool.GetChunk(len(b))
-		r.loan.put(r.mpa.SetBuffer(r.parked.B))
+		r.putBuffer(r.mpa.SetBuffer(r.parked.B))
 		r.free = nil
 	}
 }
@@ -166,7 +202,7 @@ func (r *streamReceiver) giveBack() {
 		return
 	}
 	if b := r.mpa.SetBuffer(nil); b != nil {
-		r.loan.put(b)
+		r.putBuffer(b)
 		r.free = nil
 	}
 }
@@ -176,7 +212,7 @@ func (r *streamReceiver) giveBack() {
 func (r *streamReceiver) drop() {
 	r.mpa.Drop()
 	r.mpa.Destination, r.ddp = nil, ddp.Receiver{} // they refer to the memory of incomplete messages
-	r.free, r.parked = nil, nil
+	r.free, r.parked, r.parcel = nil, nil, nil
 	r.loan.end()
 }
 

@@ -107,6 +107,14 @@ func Dial(ctx context.Context, in Space, from, to netip.AddrPort) (*Stream, erro
 	if err := checkSystem(); err != nil {
 		return nil, err
 	}
+	if l := listenerHere(in, to.Port()); l != nil {
+		return l.meet(ctx, from, to)
+	}
+	return dialSocket(ctx, in, from, to)
+}
+
+// dialSocket is Dial to a listener of another process.
+func dialSocket(ctx context.Context, in Space, from, to netip.AddrPort) (*Stream, error) {
 	var d net.Dialer
 	nc, err := d.DialContext(ctx, "unix", socketName(in, to.Port()).Name)
 	if err != nil {
@@ -220,6 +228,7 @@ func mapped(number int, file *os.File, data, room *net.UnixConn, local, remote n
 // A listener accepts connections from devices of this host.
 type listener struct {
 	l        *net.UnixListener
+	name     string // of the socket
 	port     uint16
 	has      func(netip.Addr) bool
 	patience time.Duration // the time for a hello
@@ -246,8 +255,9 @@ func listenFor(d time.Duration, in Space, port uint16, has func(netip.Addr) bool
 		return nil, err
 	}
 	x := &listener{
-		l: l, port: port, has: has, patience: d, hellos: make(chan struct{}, maxHellos), conns: make(chan *Stream), closed: make(chan struct{}),
+		l: l, name: socketName(in, port).Name, port: port, has: has, patience: d, hellos: make(chan struct{}, maxHellos), conns: make(chan *Stream), closed: make(chan struct{}),
 	}
+	x.showHere()
 	go x.serve()
 	return x, nil
 }
@@ -256,7 +266,10 @@ func (l *listener) Addr() net.Addr { return Addr(netip.AddrPortFrom(netip.IPv6Un
 
 // Close stops listening. Connections that Accept has returned stay open.
 func (l *listener) Close() error {
-	l.once.Do(func() { close(l.closed) })
+	l.once.Do(func() {
+		l.hideHere()
+		close(l.closed)
+	})
 	return l.l.Close()
 }
 
@@ -302,11 +315,21 @@ func (l *listener) receive(c *net.UnixConn) {
 		_ = c.Close() // the peer then uses TCP
 		return
 	}
+	l.hand(s)
+}
+
+// hand gives a connection to Accept, or closes it if the listener is closed.
+func (l *listener) hand(s *Stream) {
 	select {
 	case l.conns <- s:
 	case <-l.closed:
 		_ = s.Close()
 	}
+}
+
+// takes reports whether the listener takes a connection between two addresses.
+func (l *listener) takes(from, to netip.AddrPort) bool {
+	return to.Port() == l.port && l.has(to.Addr()) && isOurs(from.Addr())
 }
 
 // answer receives a hello, and makes a Stream of the connection.
@@ -325,7 +348,7 @@ func (l *listener) answer(c *net.UnixConn) (*Stream, error) {
 	}
 	defer file.Close()
 	h, err := parseHello(b[:n])
-	if err == nil && !(h.to.Port() == l.port && l.has(h.to.Addr()) && isOurs(h.from.Addr())) {
+	if err == nil && !l.takes(h.from, h.to) {
 		err = errHello
 	}
 	if err == nil {

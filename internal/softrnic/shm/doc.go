@@ -7,14 +7,17 @@
 // They wake goroutines that wait for bytes or for room, and their end of file shows that the peer
 // has closed the connection or has died.
 //
+// Two devices of one process, which is the rule under one rddp run, have the same connection, but
+// long payload is not copied into a ring. The reader gets the memory that the payload is in: see
+// Parcel. So a long RDMA Write is copied twice, out of one program and into the other.
+//
 // # Design
 //
 // Each direction is a ring of 512 KiB. With a larger ring, a burst does not fit into the caches;
 // with a smaller one, the two devices wait for each other more often. Whenever the ring is empty,
 // the next byte goes to its front. So after 60,000 short messages a connection had touched 16 KiB
 // of memory, instead of 1 MiB. An eventfd would cost less than a socket, but a peer could make a
-// write to it block. Saving one copy would require that a device access the memory of another
-// program.
+// write to it block.
 //
 // # Trust
 //

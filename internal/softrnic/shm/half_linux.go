@@ -2,6 +2,7 @@ package shm
 
 import (
 	"errors"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -36,10 +37,8 @@ const (
 )
 
 const (
-	// headerLen is the space for a header in bytes, and ringLen the length of a ring: the maximum
-	// number of bytes in transit in one direction.
+	// headerLen is the space for a header in bytes.
 	headerLen = 4096
-	ringLen   = 512 << 10
 	// fileLen is the length of a connection's memory: two headers and two rings.
 	fileLen = 2 * (headerLen + ringLen)
 	// publishEvery is the number of bytes that the writer copies before it shows them to the
@@ -67,6 +66,12 @@ type half struct {
 	base uint64 // +checklocks:mu
 	// the room in bytes for which a writer waits; 0 before the first write
 	want int // +checklocks:mu
+
+	// passed has the parcels in the stream. They take no bytes of the ring, but its room. It is nil
+	// if the other end is in another process.
+	passed *passage
+	// the writer's parcels that are to be passed once they are written
+	offered []*Parcel // +checklocks:mu
 }
 
 // forget ends all use of the memory, before it is unmapped.
@@ -118,16 +123,79 @@ func (h *half) takeLocked(p []byte) (n int, wake bool, err error) {
 	if err != nil {
 		return 0, false, err
 	}
-	p = p[:min(n, len(p))]
-	n = copy(p, h.ring[(h.own-h.head.base.Load())%ringLen:])
-	n += copy(p[n:], h.ring)
+	r := h.passed.front()
+	if r != nil && r.at > h.own {
+		n = min(n, int(r.at-h.own))
+	}
+	if p = p[:min(n, len(p))]; r != nil && r.at == h.own {
+		n = copy(p, r.p.Payload()[r.from:r.n])
+		if r.from, r.at = r.from+n, r.at+uint64(n); r.from == r.n {
+			r.p.Release()
+			h.passed.take()
+		}
+	} else {
+		n = copy(p, h.ring[(h.own-h.head.base.Load())%ringLen:])
+		n += copy(p[n:], h.ring)
+	}
+	return n, h.tookLocked(n), nil
+}
+
+// tookLocked notes that n bytes have been taken, and reports whether the writer must be woken.
+//
+// +checklocks:h.mu
+func (h *half) tookLocked(n int) (wake bool) {
 	h.own += uint64(n)
 	h.head.consumed.Store(h.own)
 	if want := h.head.wanted.Load(); want != 0 {
 		room := ringLen - (h.head.produced.Load() - h.own)
 		wake = room >= uint64(want) && h.head.wanted.Swap(0) != 0
 	}
-	return n, wake, nil
+	return wake
+}
+
+// parcelLocked returns the next bytes of the stream if they are in a parcel, and none of them has
+// been copied. Otherwise it returns nil.
+//
+// +checklocks:h.mu
+func (h *half) parcelLocked() *ref {
+	if r := h.passed.front(); r != nil && r.at == h.own && r.from == 0 {
+		return r
+	}
+	return nil
+}
+
+// offersLocked returns the parcel whose payload begins with b, or nil.
+//
+// +checklocks:h.mu
+func (h *half) offersLocked(b []byte) *Parcel {
+	if len(b) < passedFrom {
+		return nil
+	}
+	for _, p := range h.offered {
+		if p.begins(b) {
+			return p
+		}
+	}
+	return nil
+}
+
+// passLocked puts the first n bytes of a parcel into the stream.
+//
+// +checklocks:h.mu
+func (h *half) passLocked(p *Parcel, n int) {
+	p.users.Add(1)
+	h.passed.put(ref{at: h.own, n: n, p: p})
+	h.own += uint64(n)
+	h.withdrawLocked(p)
+}
+
+// withdrawLocked ends the offer of a parcel.
+//
+// +checklocks:h.mu
+func (h *half) withdrawLocked(p *Parcel) {
+	if i := slices.Index(h.offered, p); i >= 0 {
+		h.offered = slices.Delete(h.offered, i, i+1)
+	}
 }
 
 // putLocked copies as much of p as there is room for, and returns the number of bytes.

@@ -58,11 +58,18 @@ func listenWith(t testing.TB, d time.Duration) (net.Listener, netip.AddrPort) {
 	}
 }
 
-// pair returns the two ends of a connection.
-func pair(t testing.TB) (a, b *Stream) {
+// pair returns the two ends of a connection, as between two processes.
+func pair(t testing.TB) (a, b *Stream) { return pairBy(t, dialSocket) }
+
+// pairHere returns the two ends of a connection within this process.
+func pairHere(t testing.TB) (a, b *Stream) { return pairBy(t, Dial) }
+
+type dialFunc func(ctx context.Context, in Space, from, to netip.AddrPort) (*Stream, error)
+
+func pairBy(t testing.TB, dial dialFunc) (a, b *Stream) {
 	t.Helper()
 	l, at := listen(t)
-	a, err := Dial(context.Background(), QueuePairs, from, at)
+	a, err := dial(context.Background(), QueuePairs, from, at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +85,12 @@ func pair(t testing.TB) (a, b *Stream) {
 	return a, b
 }
 
-func TestContract(t *testing.T) {
+func TestContract(t *testing.T) { testContract(t, pair) }
+
+// TestContractHere is TestContract within a process.
+func TestContractHere(t *testing.T) { testContract(t, pairHere) }
+
+func testContract(t *testing.T, pair func(testing.TB) (a, b *Stream)) {
 	toetest.TestStream(t, func(t *testing.T) (a, b toe.Stream) { return pair(t) })
 	t.Run("the end that has accepted", func(t *testing.T) {
 		toetest.TestStream(t, func(t *testing.T) (a, b toe.Stream) {
@@ -88,7 +100,12 @@ func TestContract(t *testing.T) {
 	})
 }
 
-func TestNetConn(t *testing.T) {
+func TestNetConn(t *testing.T) { testNetConn(t, pair) }
+
+// TestNetConnHere is TestNetConn within a process.
+func TestNetConnHere(t *testing.T) { testNetConn(t, pairHere) }
+
+func testNetConn(t *testing.T, pair func(testing.TB) (a, b *Stream)) {
 	nettest.TestConn(t, func() (c1, c2 net.Conn, stop func(), err error) {
 		a, b := pair(t)
 		return a, b, func() { a.Close(); b.Close() }, nil
@@ -218,7 +235,7 @@ func TestHostileHello(t *testing.T) {
 			}
 		})
 	}
-	a, err := Dial(context.Background(), QueuePairs, from, at)
+	a, err := dialSocket(context.Background(), QueuePairs, from, at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +264,7 @@ func TestManyHellos(t *testing.T) {
 		}()
 	}
 	dial := func(at netip.AddrPort) error {
-		s, err := Dial(context.Background(), QueuePairs, from, at)
+		s, err := dialSocket(context.Background(), QueuePairs, from, at)
 		if err == nil {
 			err = s.Close()
 		}
@@ -405,7 +422,7 @@ func TestNumberlessUser(t *testing.T) {
 		return
 	}
 	_, at := listen(t)
-	if s, err := Dial(context.Background(), QueuePairs, from, at); err == nil {
+	if s, err := dialSocket(context.Background(), QueuePairs, from, at); err == nil {
 		s.Close()
 		t.Errorf("Dial as user %d = nil", os.Geteuid())
 	}

@@ -14,6 +14,12 @@ import (
 // A Stream is one end of a connection.
 type Stream struct{ toe.Stream }
 
+// Offer does nothing.
+func (*Stream) Offer(*Parcel) {}
+
+// Withdraw does nothing.
+func (*Stream) Withdraw(*Parcel) {}
+
 // Dial returns errors.ErrUnsupported.
 func Dial(context.Context, Space, netip.AddrPort, netip.AddrPort) (*Stream, error) {
 	return nil, errors.ErrUnsupported

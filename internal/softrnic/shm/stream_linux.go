@@ -19,7 +19,8 @@ import (
 // A Stream is one end of a connection. Its addresses are of type Addr.
 type Stream struct {
 	local, remote net.Addr
-	file          []byte // the shared memory, until Close
+	unmap         func() error // gives up the shared memory
+	isLocal       bool         // the peer is in this process, and gets parcels
 
 	in     *half
 	data   bell                       // rings when there are bytes
@@ -42,7 +43,10 @@ var _ toe.Stream = (*Stream)(nil)
 // newStream makes a Stream from a connection's memory and its two sockets, and takes ownership of
 // them. The dialing end has number 0, the other 1.
 func newStream(number int, file []byte, data, room *net.UnixConn, local, remote net.Addr) (*Stream, error) {
-	s := &Stream{local: local, remote: remote, file: file, out: newHalf(file, number), in: newHalf(file, 1-number)}
+	s := &Stream{
+		local: local, remote: remote, unmap: func() error { return unix.Munmap(file) },
+		out: newHalf(file, number), in: newHalf(file, 1-number),
+	}
 	s.watch = kernel.NewUnix(data).(*kernel.UnixStream)
 	gone := func() { s.gone.Store(true) }
 	err := errors.Join(s.data.init(data, s.hasSegment, gone), s.room.init(room, s.hasRoom, gone))
@@ -107,10 +111,58 @@ func (s *Stream) ReadSegment(l toe.Lender, _ time.Duration) (n int, off uint64, 
 	if err != nil {
 		return 0, s.off, err
 	}
-	n, err = s.take(l.Lend())
+	if n = s.borrow(l); n == 0 {
+		n, err = s.take(l.Lend())
+	}
 	off = s.off
 	s.off += uint64(n)
 	return n, off, err
+}
+
+// borrow gives the next bytes of the stream to a reader that takes them in their parcel. n is 0 if
+// they are not in one, or if the reader wants a copy.
+func (s *Stream) borrow(l toe.Lender) (n int) {
+	b, can := l.(toe.Borrower)
+	r := s.nextParcel()
+	if !can || r == nil || !b.Borrow(r.p) {
+		return 0
+	}
+	n = r.n
+	s.in.mu.Lock()
+	s.in.passed.take()
+	wake := !s.closed.Load() && s.in.tookLocked(n) // otherwise the memory is gone
+	s.in.mu.Unlock()
+	s.took(wake)
+	return n
+}
+
+// nextParcel returns the parcel whose bytes come next in the stream, or nil.
+func (s *Stream) nextParcel() *ref {
+	s.in.mu.Lock()
+	defer s.in.mu.Unlock()
+	if n, err := s.readableLocked(); n == 0 || err != nil { // take says why
+		return nil
+	}
+	return s.in.parcelLocked()
+}
+
+// Offer makes the stream pass the payload of p without a copy when that is written, from its first
+// byte on, if the peer is in this process. Otherwise Offer does nothing.
+func (s *Stream) Offer(p *Parcel) {
+	if s.isLocal {
+		s.out.mu.Lock()
+		defer s.out.mu.Unlock()
+		s.out.offered = append(s.out.offered, p)
+	}
+}
+
+// Withdraw ends the offer of p. A payload that was written before is still on its way.
+func (s *Stream) Withdraw(p *Parcel) {
+	if s.isLocal {
+		s.out.mu.Lock()
+		defer s.out.mu.Unlock()
+		s.out.withdrawLocked(p)
+	}
 }
 
 // take copies bytes to p. The caller has waited for them.
@@ -125,16 +177,21 @@ func (s *Stream) take(p []byte) (n int, err error) {
 		err = errPeer
 	}
 	s.in.mu.Unlock()
+	s.took(wake)
+	if err != nil {
+		n = 0
+	}
+	return n, s.opError("read", err)
+}
+
+// took is called when bytes have been taken. wake says that the writer must be woken.
+func (s *Stream) took(wake bool) {
 	if wake {
 		s.room.ring()
 	}
 	if g := s.gate.Load(); g != nil && s.hasData() { // wait may have consumed the bell for the remaining bytes
 		g.Open()
 	}
-	if err != nil {
-		n = 0
-	}
-	return n, s.opError("read", err)
 }
 
 func (s *Stream) Read(p []byte) (n int, err error) {
@@ -209,6 +266,16 @@ func (s *Stream) TryWriteBatch(bufs [][]byte) (n int, err error) {
 	room, err := s.writableLocked()
 	shown, wake := 0, false
 	for i := 0; i < len(bufs) && err == nil && room > 0; i++ {
+		if p := s.out.offersLocked(bufs[i]); p != nil {
+			m := len(bufs[i])
+			if m > room {
+				room = 0 // it goes whole
+				break
+			}
+			s.out.passLocked(p, m)
+			n, room = n+m, room-m
+			continue
+		}
 		for b := bufs[i]; len(b) > 0 && room > 0; {
 			m := s.out.putLocked(b[:min(len(b), publishEvery)], room)
 			b, n, room = b[m:], n+m, room-m
@@ -310,7 +377,7 @@ func (s *Stream) close(how ending) error {
 	err := errors.Join(s.watch.Close(), s.room.conn.Close())
 	s.out.forget()
 	s.in.forget()
-	return s.opError("close", errors.Join(err, unix.Munmap(s.file)))
+	return s.opError("close", errors.Join(err, s.unmap()))
 }
 
 func (s *Stream) SetDeadline(t time.Time) error {
