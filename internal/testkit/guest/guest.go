@@ -18,7 +18,8 @@ type Kernel interface {
 	Do(cmd uint32, in, driverIn []byte, outLen, driverOutLen int) (out, driverOut []byte, err error)
 	// Map maps a part of the device's file.
 	Map(offset uint64, size int) ([]byte, error)
-	// Doorbell tells the device that work requests have been posted to the queue pair with a handle.
+	// Doorbell tells the device that work requests have been posted to the queue pair with this
+	// handle.
 	Doorbell(qp uint32) error
 }
 
