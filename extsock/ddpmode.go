@@ -254,7 +254,7 @@ func (c *Conn) endSwitch(stays bool, err error) error {
 		err = net.ErrClosed
 	}
 	c.ddp.Start(owner{c})
-	if !stays || err != nil {
+	if err != nil || !stays && !c.ddp.StandsBy() {
 		c.background.Go(c.ddp.Receive)
 	}
 	switch {
@@ -382,6 +382,7 @@ func (c *Conn) start(cause error, mine *offer) {
 		c.ddp, mine.rsocket = mine.rsocket, nil
 		return
 	}
+	cfg.StandsBy = true
 	c.process = inProcess{here{c}, driver.New(cfg)}
 	c.ddp = &c.process
 	c.readDeadline.Then(c.process.Driver)

@@ -52,6 +52,9 @@ type ddpEngine interface {
 	// connection is over. owner is what counters.AllOpen returns for the connection.
 	Start(owner counters.Owner)
 	Receive()
+	// StandsBy reports whether Receive need not be called, because the engine receives without a
+	// goroutine of its own, or begins one when it needs it.
+	StandsBy() bool
 
 	// Post and PostBatch are those of Conn, and do runs one operation of a RemoteMemory.
 	Post(wr *rdmap.WorkRequest) error

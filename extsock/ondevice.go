@@ -25,6 +25,8 @@ type onDevice struct {
 func (d *onDevice) device() string { return d.name }
 func (d *onDevice) mayTap() error  { return errors.ErrUnsupported }
 
+func (d *onDevice) StandsBy() bool { return false }
+
 func (d *onDevice) register([]byte, ddp.Access) (Region, error) {
 	return Region{}, d.c.opError("register", errMemory)
 }

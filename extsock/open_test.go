@@ -1,11 +1,14 @@
 package extsock_test
 
 import (
+	"io"
 	"net"
 	"runtime"
 	"testing"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
@@ -71,4 +74,55 @@ func (k idleKind) openers() (listen func(network, address string) (net.Listener,
 	listen = func(network, address string) (net.Listener, error) { return extsock.Listen(network, address, cfg) }
 	dial = func(network, address string) (net.Conn, error) { return extsock.Dial(network, address, cfg) }
 	return listen, dial
+}
+
+// TestOpenKeepsNoGoroutine: a connection that was opened, and that nobody has used, has no
+// goroutine. Its first message and its first one-sided operation find one.
+func TestOpenKeepsNoGoroutine(t *testing.T) {
+	const n = 16
+	cfg := idleJob{Kind: idleStream}.config()
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	before := runtime.NumGoroutine() // one of them is the Listener's
+	var dialed, accepted []*extsock.Conn
+	for range n {
+		c, err := extsock.Dial("tcp", l.Addr().String(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		a, err := l.AcceptDDP()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Close()
+		dialed, accepted = append(dialed, c), append(accepted, a)
+	}
+	if runtime.GOOS == "linux" { // elsewhere nothing watches a socket
+		prototest.Wait(t, "the connections have no goroutines", func() bool { return runtime.NumGoroutine() <= before+idleOthers })
+	}
+	for i, c := range dialed {
+		for _, way := range [][2]*extsock.Conn{{c, accepted[i]}, {accepted[i], c}} {
+			if i%2 == 0 {
+				r, err := way[1].Register([]byte("12345678"), ddp.RemoteRead)
+				if err != nil {
+					t.Fatal(err)
+				}
+				p := make([]byte, 8)
+				if _, err := way[0].Remote(r.Handle()).ReadAt(p, 0); err != nil || string(p) != "12345678" {
+					t.Errorf("RDMA Read: %q, %v", p, err)
+				}
+				continue
+			}
+			if _, err := way[0].Write([]byte("x")); err != nil {
+				t.Error(err)
+			}
+			if _, err := io.ReadFull(way[1], make([]byte, 1)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
 }

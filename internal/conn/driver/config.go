@@ -24,6 +24,7 @@ type Config struct {
 	Fenced    bool          // this end is the Responder: see streamSender
 	// NoEarlyPlacement is as in Config of package extsock.
 	NoEarlyPlacement bool
+	StandsBy         bool          // home leaves the role as soon as it can: the program reads, or will
 	Shared           bool          // the application's receive buffers come from a shared receive queue
 	Agreement        mpa.Agreement // the result of startup
 

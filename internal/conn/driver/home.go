@@ -30,6 +30,35 @@ func (d *Driver) Receive() {
 	d.deafen()
 }
 
+// StandsBy makes home stand by from the beginning, in place of Receive. It reports false if Receive
+// must be called all the same: nothing tells when bytes arrive, or some have arrived.
+//
+// A program that dials usually reads next. Then home is no goroutine at all.
+func (d *Driver) StandsBy() bool {
+	r := &d.role
+	if !d.leaves() {
+		return false
+	}
+	r.yield()
+	d.endVacancy()
+	if !r.standBy((*homeCall)(d)) {
+		return true
+	}
+	d.comeHome()
+	return false
+}
+
+// leaves reports, once, whether home leaves the role to nobody although it has served no Read.
+// Responders do so after the Initiator's first FPDU, which is for nobody.
+func (d *Driver) leaves() bool {
+	if !d.rx.leaves || d.tx.fenced.Load() {
+		return false
+	}
+	d.rx.leaves = false
+	r := &d.role
+	return d.in != nil && r.lends && r.watches && !r.stays && !d.rx.intake.isHeld()
+}
+
 // comeHome begins the reading of home, which has the role again.
 func (d *Driver) comeHome() { d.rx.late, d.rx.waited = d.role.late.Swap(false), false }
 

@@ -108,6 +108,7 @@ func (r *streamReceiver) init(cfg *Config, started ddp.ReceiverConfig, to report
 	r.poller, _ = cfg.Stream.(poller)
 	r.domain, r.role = started.Stream.Domain(), role
 	r.patience.fixed = cfg.PollTime
+	r.leaves = cfg.StandsBy
 }
 
 // init makes the way in of a connection. started is the result of starting its queue pair.

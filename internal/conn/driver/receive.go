@@ -81,7 +81,7 @@ func (d *Driver) run(who recipient) (err error, over bool) { //nolint:revive // 
 			return err, true
 		case who == forRead && d.rx.ends(interrupted),
 			who == forCall && (n == 0 || segments == callSegments || d.rx.endsCall()),
-			who == forHome && d.role.yields(waits, d.in):
+			who == forHome && (d.role.yields(waits, d.in) || d.leaves()):
 			return nil, false
 		}
 		d.rx.giveBack()

@@ -28,6 +28,7 @@ type streamReceiver struct {
 	markers  bool                   // the peer sends Markers
 	late     bool                   // the alarm has called home, and home has not read since then
 	waited   bool                   // home found nothing in the stream, and waited
+	leaves   bool                   // home has not left the role for the first time: see Driver.leaves
 	awaited  *rdmap.CompletionQueue // of the call that receives: its answer will be in there
 
 	seen     uint64 // stream offset up to which the Config's Tap has seen the bytes
