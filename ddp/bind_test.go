@@ -48,6 +48,44 @@ func TestBind(t *testing.T) {
 	}
 }
 
+// TestRebind: a message goes on in other memory, at each of its segments. What was placed moves
+// there, also what was placed before its turn, and the old memory changes no more.
+func TestRebind(t *testing.T) {
+	for _, head := range []int{0, 12} {
+		for _, early := range []bool{false, true} {
+			for after := range 4 { // segments, of 4
+				p := newPair(t)
+				want := randomBytes(seeded(t), 64)
+				h, old := p.bind(QNSend, head, 64-head)
+				m := send(want)
+				segments := cut(&p.s, &m, UntaggedHeaderLen+20)
+				if early && !p.r.TryPlace(3*fpduLen(segments[0]), segments[3]) {
+					t.Fatal("the last segment is not placed early")
+				}
+				for _, s := range segments[:after] {
+					p.place(s)
+				}
+				b := newGuarded(64 - head)
+				p.r.Rebind(QNSend, b.mem)
+				before := bytes.Clone(old.all)
+				for i, s := range segments[after:] {
+					if early && after+i == 3 {
+						p.off += fpduLen(s) // TryPlace has it
+						continue
+					}
+					p.place(s)
+				}
+				if m := p.wantMessage("rebound"); !bytes.Equal(h.mem, want[:head]) || !bytes.Equal(m.Buffer, want[head:]) || &m.Buffer[0] != &b.mem[0] {
+					t.Errorf("head %d, early %t, after %d segments: received %x and %x, want %x", head, early, after, h.mem, m.Buffer, want)
+				}
+				if !bytes.Equal(old.all, before) || !b.intact() {
+					t.Errorf("head %d, early %t, after %d segments: octets of the old memory, or beside the new one, have changed", head, early, after)
+				}
+			}
+		}
+	}
+}
+
 // Messages that were bound one after the other wait for their delivery, each with its own buffer.
 func TestBindBeforeDelivery(t *testing.T) {
 	p := newPair(t)

@@ -34,9 +34,9 @@ type ReceiverConfig struct {
 // A Receiver places the payload of one stream's inbound segments and delivers their messages. At
 // most one goroutine at a time may use a Receiver.
 //
-// Bind, Place and TryPlace are its inputs. Deliver, Message and Err are its outputs. The stream
-// offset at which its FPDU begins identifies a segment. Call Deliver after each input until it
-// returns false; otherwise messages accumulate.
+// Bind, Rebind, Place and TryPlace are its inputs. Deliver, Message and Err are its outputs. The
+// stream offset at which its FPDU begins identifies a segment. Call Deliver after each input until
+// it returns false; otherwise messages accumulate.
 //
 // Place never fails. The first wrong segment ends the stream, in stream order: Deliver still
 // delivers the messages that ended before it. Then Err returns the error, and the Receiver drops
@@ -175,6 +175,22 @@ func (r *Receiver) Bind(qn QN, head, b []byte) bool {
 	}
 	*m.bound, m.isBound = bound, true
 	return true
+}
+
+// Rebind gives the next message of queue qn other memory b, in place of the b of Bind, and moves to
+// it what has been placed there. The old memory is then the caller's. b must be as long as the old
+// one, and the message must not be complete. The goroutine that uses the Receiver calls Rebind.
+func (r *Receiver) Rebind(qn QN, b []byte) {
+	m := r.message(qn)
+	if !m.isBound || len(b) != len(m.bound.b) {
+		panic(fmt.Sprintf("BUG: Rebind to %d bytes, of a message with a bound buffer: %t", len(b), m.isBound))
+	}
+	n := max(int(m.Len)-len(m.bound.head), 0)
+	if qn == QNSend && r.isEarly(m.MSN) {
+		n = len(b)
+	}
+	copy(b, m.bound.b[:n])
+	m.bound.b = b
 }
 
 // Place checks ulpdu, the segment at stream offset off, and places its payload if the segment

@@ -69,6 +69,9 @@ func (b *delivery) drop() {
 // unbind ends the placing of the present message. The caller owns the chunk.
 func (b *delivery) unbind() (c *bufpool.Chunk) {
 	p := &b.placing
+	if p.state == placingLong {
+		b.memory.release(bufpool.ChunkSize(len(p.body)))
+	}
 	c = p.chunk
 	p.body, p.chunk = nil, nil
 	p.become(placingNone)

@@ -20,7 +20,7 @@ func TestReaderWaitsForPlacement(t *testing.T) {
 		served bool
 	}{
 		{"the message is placed", func(in *lockedDelivery) { in.acceptMessage(4, rdmap.Completion{Len: 4}) }, 4, true},
-		{"the stream ends first", (*lockedDelivery).unbind, 0, false},
+		{"the stream ends first", func(in *lockedDelivery) { in.unbind(true) }, 0, false},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

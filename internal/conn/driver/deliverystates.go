@@ -72,7 +72,12 @@ type placing struct {
 
 // A placingState is where the present message goes.
 //
-//	none ──bind──▶ pooled, direct, stays ──accept, drop──▶ none
+//	none ──bind──▶ pooled, direct, stays, long ──accept, drop──▶ none
+//	                 ▲                     │
+//	                 └──────retreat────────┘
+//
+// A long message takes more than one step. Meanwhile the Read has the receive role, and before it
+// leaves, the message retreats from its memory.
 type placingState uint8
 
 const (
@@ -80,17 +85,19 @@ const (
 	placingPooled                     // to memory of the pool
 	placingDirect                     // to the memory of the Read that waits
 	placingStays                      // to the place where it lies in the receive buffer, until Reads have taken it
+	placingLong                       // to the memory of the Read that receives, in several segments
 )
 
-var placingNames = [...]string{"none", "pooled", "direct", "stays"}
+var placingNames = [...]string{"none", "pooled", "direct", "stays", "long"}
 
 func (s placingState) String() string { return placingNames[s] }
 
 var placingNext = states.Table[placingState]{
-	placingNone:   states.To(placingPooled, placingDirect, placingStays),
+	placingNone:   states.To(placingPooled, placingDirect, placingStays, placingLong),
 	placingPooled: states.To(placingNone),
 	placingDirect: states.To(placingNone),
 	placingStays:  states.To(placingNone),
+	placingLong:   states.To(placingNone, placingPooled),
 }
 
 // become changes the state of the placing. Nothing else does.
@@ -98,17 +105,19 @@ func (p *placing) become(next placingState) { placingNext.Become(&p.state, next)
 
 // holdsReader reports whether the waiting Read must not leave, because its memory is being written
 // to, or will be as soon as the message is accepted.
-func (p *placing) holdsReader() bool { return p.state == placingDirect || p.state == placingStays }
+func (p *placing) holdsReader() bool {
+	return p.state == placingDirect || p.state == placingStays || p.state == placingLong
+}
 
 // A delay is why the message that comes next has no memory yet.
 //
-//	none ◀──▶ short, paused
+//	none ◀──▶ short, paused;  paused ──▶ short, if home finds no memory
 type delay uint8
 
 const (
 	delayNone   delay = iota
 	delayShort        // it waits for memory, in message mode
-	delayPaused       // it waits in the receive buffer for the next Read, in a byte stream
+	delayPaused       // it waits in the receive buffer for the next Read
 )
 
 var delayNames = [...]string{"none", "short", "paused"}
@@ -118,7 +127,7 @@ func (s delay) String() string { return delayNames[s] }
 var delayNext = states.Table[delay]{
 	delayNone:   states.To(delayShort, delayPaused),
 	delayShort:  states.To(delayNone),
-	delayPaused: states.To(delayNone),
+	delayPaused: states.To(delayNone, delayShort),
 }
 
 // A grant is the memory of a waiting Read to which the peer may write.

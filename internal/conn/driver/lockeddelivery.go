@@ -78,6 +78,18 @@ func (in *lockedDelivery) drop() {
 	in.delivery.drop()
 }
 
+// retreat looks at the placing without mu; see delivery.
+//
+// +checklocksignore: see delivery
+func (in *lockedDelivery) retreat() (body []byte) {
+	if in.delivery.placing.state != placingLong {
+		return nil
+	}
+	in.enter()
+	defer in.exit()
+	return in.delivery.retreat()
+}
+
 func (in *lockedDelivery) makeGrant(n int, register func(p []byte) (*ddp.Region, error)) (rdmap.Handle, error) {
 	in.enter()
 	defer in.exit()

@@ -41,6 +41,7 @@ type machineStream struct {
 	shut   bool   // CloseWrite or Close was called
 	closed bool   // Close was called
 	reset  bool   // the connection was reset
+	emss   int
 }
 
 func (s *machineStream) TryWriteBatch(bufs [][]byte) (n int, err error) {
@@ -94,7 +95,7 @@ func (s *machineStream) ReadSegment(toe.Lender, time.Duration) (int, uint64, err
 func (s *machineStream) WaitWritable() error             { panic("BUG: the test writes the rest by itself") }
 func (s *machineStream) Pending() (int, error)           { return len(s.in), nil }
 func (s *machineStream) Flush(time.Duration) error       { return nil }
-func (s *machineStream) EMSS() int                       { return 1448 }
+func (s *machineStream) EMSS() int                       { return s.emss }
 func (s *machineStream) SetReadDeadline(time.Time) error { return nil }
 func (s *machineStream) RemoteAddr() net.Addr            { return nil }
 func (s *machineStream) Capabilities() toe.Capabilities {
@@ -162,7 +163,11 @@ const (
 
 func newMachine(framed bool) *machine {
 	m := &machine{framed: framed, before: [2]int64{MemoryInUse(), MemoryReserved()}}
-	sa, sb := &machineStream{room: math.MaxInt}, &machineStream{room: math.MaxInt}
+	emss := 1448
+	if !framed {
+		emss = machineSize / 3 // long messages have several segments
+	}
+	sa, sb := &machineStream{room: math.MaxInt, emss: emss}, &machineStream{room: math.MaxInt, emss: emss}
 	sa.peer, sb.peer = sb, sa
 	for i, s := range []*machineStream{sa, sb} {
 		e := &machineEnd{name: string(rune('A' + i)), s: s, domain: new(ddp.Domain), memory: make([]byte, machineRegion), posted: make(map[uint64]int)}
@@ -339,6 +344,7 @@ func (e *machineEnd) step() (sound bool) {
 // endIn is the end of Receive.
 func (e *machineEnd) endIn(err error) {
 	d := e.d
+	d.rx.retreat() // the Read that receives returns first
 	d.rx.err = err
 	d.rx.setIntake(intakeOver)
 	if e.lingers = d.endIn(); e.lingers {
@@ -379,6 +385,7 @@ func (e *machineEnd) beginRead(n int, self bool) {
 // endRead ends the Read that waits; err is the error of its deadline.
 func (e *machineEnd) endRead(err error) {
 	if e.read != nil {
+		e.d.rx.retreat()
 		e.readOver(e.d.in.leave(), err)
 	}
 }
@@ -410,17 +417,15 @@ func (e *machineEnd) pattern(n int) []byte {
 	return p
 }
 
-// beginWrite begins a Write of n bytes. In message mode it is one message, and no call waits for
-// its Completion.
+// beginWrite begins a Write of n bytes. In message mode it is one message, of up to machineSize
+// bytes, and no call waits for its Completion.
 func (e *machineEnd) beginWrite(n, crossover int) {
 	if e.write != nil || e.do != nil {
 		return
 	}
 	p := e.pattern(n)
 	if e.d.bytes == nil {
-		if n <= machineSize {
-			e.post(rdmap.WorkRequest{Op: rdmap.WorkSend, Data: p})
-		}
+		e.post(rdmap.WorkRequest{Op: rdmap.WorkSend, Data: p[:min(n, machineSize)]})
 		return
 	}
 	w := &e.d.writer
@@ -617,6 +622,7 @@ func (e *machineEnd) poke() (went bool) {
 		went = true
 	}
 	if e.read != nil && e.woken() {
+		d.rx.retreat()
 		e.readOver(d.in.leave(), nil)
 		went = true
 	}
@@ -769,6 +775,9 @@ func (b *delivery) check() error {
 	if b.placing.chunk != nil {
 		held += b.placing.chunk.Size()
 	}
+	if b.placing.state == placingLong {
+		held += bufpool.ChunkSize(len(b.placing.body))
+	}
 	if b.placing.state != placingNone || len(b.rest) > 0 {
 		used++
 	}
@@ -779,6 +788,8 @@ func (b *delivery) check() error {
 		return fmt.Errorf("the books say %d messages, and there are %d", b.used, used)
 	case (b.placing.chunk != nil) != (b.placing.state == placingPooled):
 		return fmt.Errorf("a message is placed in memory of the pool: %t, and the state is %v", b.placing.chunk != nil, b.placing.state)
+	case b.placing.state == placingLong && !b.reader.isThere():
+		return errors.New("a message is being placed in memory that is the program's again")
 	case b.placing.state == placingStays:
 		return errors.New("a message is being placed between two steps")
 	case b.grant != nil && b.grant.chunk == nil && !b.reader.isThere():

@@ -34,19 +34,30 @@ func streamPair(sa, sb toe.Stream) (a, b *Driver, end func(*Driver) error) {
 
 // streamPairOf is streamPair with send queues of this depth. 0 means the default.
 func streamPairOf(sa, sb toe.Stream, sendDepth int) (a, b *Driver, end func(*Driver) error) {
+	return pairOf(sa, sb, sendDepth, func(domain *ddp.Domain) *ReceiveConfig {
+		const window, size = 32, 64 << 10
+		return &ReceiveConfig{Depth: window, Size: size, Stream: &StreamConfig{
+			Window: newWindow(window), Credits: window, MaxMessage: size,
+			Register: func(p []byte) (*ddp.Region, error) { return domain.Register(p, ddp.RemoteWrite, 1) },
+		}}
+	})
+}
+
+// messagePair is streamPair in message mode, for messages of up to size bytes.
+func messagePair(sa, sb toe.Stream, size int) (a, b *Driver, end func(*Driver) error) {
+	return pairOf(sa, sb, 0, func(*ddp.Domain) *ReceiveConfig { return &ReceiveConfig{Depth: 8, Size: size} })
+}
+
+func pairOf(sa, sb toe.Stream, sendDepth int, receive func(*ddp.Domain) *ReceiveConfig) (a, b *Driver, end func(*Driver) error) {
 	closed := make(map[*Driver]*wait.Latch)
 	start := func(s toe.Stream) *Driver {
 		domain := new(ddp.Domain)
 		qp := rdmap.NewQP(rdmap.Config{Domain: domain, QPNum: 1, IRD: 2, ORD: 2, SendDepth: sendDepth})
 		c := new(wait.Latch)
-		const window, size = 32, 64 << 10
 		p := New(Config{
 			Stream: s, QP: qp, Start: rdmap.StartParams{IRD: 2, ORD: 2}, Agreement: mpa.Agreement{CRC: true, IRD: 2, ORD: 2}, CloseTimeout: pairCloseTimeout, Closed: c,
 			Recover: true,
-			Receive: &ReceiveConfig{Depth: window, Size: size, Stream: &StreamConfig{
-				Window: newWindow(window), Credits: window, MaxMessage: size,
-				Register: func(p []byte) (*ddp.Region, error) { return domain.Register(p, ddp.RemoteWrite, 1) },
-			}},
+			Receive: receive(domain),
 		})
 		closed[p] = c
 		p.Start(nil)

@@ -12,7 +12,8 @@ import (
 // In message mode a message waits until Read has taken another one. The peer of a byte stream has a
 // credit for each message, and each credit has memory. So data of a byte stream waits only for the
 // memory of the next Read, while a Read has the receive role. A message without a credit is
-// refused: DDP finds no buffer, and the stream ends.
+// refused: DDP finds no buffer, and the stream ends. In message mode, too, a message of several
+// segments waits for the memory of the next Read.
 func (b *delivery) bind(payload []byte, last, self bool) (head, body []byte, answer binding) {
 	// A message that will be discarded needs no room.
 	full := b.used >= b.depth && (b.unread.Stream || !b.unread.Discards())
@@ -23,6 +24,7 @@ func (b *delivery) bind(payload []byte, last, self bool) (head, body []byte, ans
 	case full && b.unread.Stream:
 		return nil, nil, refused
 	case full:
+		b.setDelay(delayNone)
 		return nil, nil, delayed
 	}
 	n, longest := len(payload), b.size
@@ -38,6 +40,7 @@ func (b *delivery) bind(payload []byte, last, self bool) (head, body []byte, ans
 	case self && last && n <= longest && b.stays(payload):
 	case self && b.pauses(payload, last):
 		delay = delayPaused
+	case self && !last && b.goesLong(n, longest):
 	case !b.findMemory(n, longest, last, payload):
 		delay = delayShort
 	}
@@ -48,6 +51,34 @@ func (b *delivery) bind(payload []byte, last, self bool) (head, body []byte, ans
 	b.used++
 	b.bound++
 	return head, b.placing.body, bound
+}
+
+// goesLong binds a message of several segments, of which this one has n bytes, to the memory of the
+// Read that has the receive role, if there is room for the longest message. It reports whether it
+// did. The budget must have the memory that the message may retreat to.
+func (b *delivery) goesLong(n, longest int) bool {
+	room := b.reader.room()
+	if b.unread.Stream || !b.serves() || b.reader.isServed() || b.unread.Len() > 0 ||
+		n > longest || longest > len(room) || !b.memory.hold(bufpool.ChunkSize(longest)) {
+		return false
+	}
+	b.placing.become(placingLong)
+	b.placing.body = room[:longest:longest]
+	return true
+}
+
+// retreat gives a long message memory of the pool, because the Read in whose memory it is placed
+// leaves. The caller moves there what has been placed. If there is no such message, retreat returns
+// nil.
+func (b *delivery) retreat() (body []byte) {
+	p := &b.placing
+	if p.state != placingLong {
+		return nil
+	}
+	p.become(placingPooled)
+	p.chunk = bufpool.GetChunk(len(p.body))
+	p.body = p.chunk.B
+	return p.body
 }
 
 // findMemory finds memory for a message of n bytes, or of up to longest bytes if this segment is
@@ -114,7 +145,7 @@ func (b *delivery) accept(n int, kind bytestream.Buffer) (freed bool, back int) 
 		if b.serve(body); len(b.rest) > 0 {
 			return false, 0
 		}
-	case placingDirect:
+	case placingDirect, placingLong:
 		b.unbind()
 		b.reader.gets(n)
 	default:

@@ -45,13 +45,14 @@ func (d *Driver) run(who recipient) (err error, over bool) { //nolint:revive // 
 		if value := recover(); value != nil {
 			d.rx.patience.end(false)
 			if d.in != nil {
-				d.in.unbind() // no Read may wait for a message that will not be placed
+				d.in.unbind(false) // no Read may wait for a message that will not be placed
 			}
 			d.rx.release()
 			err, over = d.end.repeated(value), true
 		}
 	}()
 	defer d.rx.giveBack()
+	defer d.rx.retreat()
 	if d.rx.intake.isHeld() {
 		if !d.process(who) {
 			return nil, true

@@ -19,7 +19,7 @@ func (in *lockedDelivery) hold() {
 }
 
 // release ends hold, if hold has locked mu. If the inbox now has something for the Read, release
-// also ends the wait of the Read, as leave does.
+// also ends the wait of the Read, as leave does. A long message must retreat first.
 //
 // +checklocksignore: hold has locked mu
 func (in *lockedDelivery) release() (result readResult) {
@@ -27,7 +27,7 @@ func (in *lockedDelivery) release() (result readResult) {
 		return readResult{}
 	}
 	in.held = false
-	if in.delivery.has() {
+	if in.delivery.has() && in.delivery.placing.state != placingLong {
 		result = in.delivery.leave()
 	}
 	in.unlock()
@@ -73,7 +73,7 @@ func (in *lockedDelivery) received(n int) (head, body []byte) {
 func (in *lockedDelivery) acceptMessage(n int, c rdmap.Completion) {
 	in.enter()
 	defer in.exit()
-	if in.delivery.placing.state == placingDirect || !in.delivery.unread.Discards() { // then a Read begins it
+	if in.delivery.placing.holdsReader() || !in.delivery.unread.Discards() { // then a Read begins it
 		in.delivery.unread.AddNote(&c)
 	}
 	in.delivery.accept(n, bytestream.DataBuffer)
@@ -88,12 +88,13 @@ func (in *lockedDelivery) accept(n int, b bytestream.Buffer) (freed bool, back i
 	return freed, back
 }
 
-// unbind returns the reader's memory when the message meant for it, of a single segment, has
-// arrived but was not accepted because the stream had ended.
+// unbind returns the reader's memory when nothing more is placed there, because the message meant
+// for it has arrived but was not accepted, or the stream has ended. If the stream goes on, so does
+// a long message.
 //
 // +checklocksignore: see delivery
-func (in *lockedDelivery) unbind() {
-	if in.delivery.placing.holdsReader() {
+func (in *lockedDelivery) unbind(goesOn bool) {
+	if p := &in.delivery.placing; p.holdsReader() && !(goesOn && p.state == placingLong) {
 		in.drop()
 	}
 }
@@ -102,6 +103,11 @@ func (in *lockedDelivery) unbind() {
 //
 // +checklocksignore: see delivery
 func (in *lockedDelivery) hasRest() bool { return len(in.delivery.rest) > 0 }
+
+// isPaused reports whether the message that comes next waits for the next Read.
+//
+// +checklocksignore: see delivery
+func (in *lockedDelivery) isPaused() bool { return in.delivery.delay == delayPaused }
 
 // isPlacing reports whether a message is being placed.
 //

@@ -59,6 +59,7 @@ type reports struct {
 // goroutine that holds the receive role.
 //
 //	          ┌────▶ stalled ───┐
+//	          │         ▲       │
 //	open ◀────┼────▶ paused  ───┼──▶ over
 //	  │       └────▶ resting ───┤
 //	  └─────────────────────────┘
@@ -86,7 +87,7 @@ func (i intake) String() string { return intakeNames[i] }
 var intakeNext = states.Table[intake]{
 	intakeOpen:    states.To(intakeStalled, intakePaused, intakeResting, intakeOver),
 	intakeStalled: states.To(intakeOpen, intakeOver),
-	intakePaused:  states.To(intakeOpen, intakeOver),
+	intakePaused:  states.To(intakeOpen, intakeStalled, intakeOver),
 	intakeResting: states.To(intakeOpen, intakeOver),
 	intakeOver:    0,
 }
@@ -136,7 +137,7 @@ func (w *receiver) place() (sound bool) {
 			return false
 		}
 		if !w.bind(u.Data) {
-			if w.bytes != nil {
+			if w.in.isPaused() {
 				w.setIntake(intakePaused)
 			} else {
 				w.setIntake(intakeStalled)
@@ -161,6 +162,17 @@ func (w *receiver) place() (sound bool) {
 		return false
 	}
 	return true
+}
+
+// retreat moves a message that is being placed in the memory of the Read that has the receive role,
+// because that Read leaves.
+func (w *receiver) retreat() {
+	if w.in == nil {
+		return
+	}
+	if body := w.in.retreat(); body != nil {
+		w.ddp.Rebind(ddp.QNSend, body)
+	}
 }
 
 // placeEarly places a ULPDU that lies behind a gap, if that is allowed before its turn.
@@ -194,7 +206,7 @@ func (w *receiver) deliver(edge uint64) (sound bool) {
 	w.edge = edge
 	sound = w.handle()
 	if w.in != nil {
-		w.in.unbind()
+		w.in.unbind(sound)
 	}
 	return sound
 }

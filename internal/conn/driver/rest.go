@@ -5,16 +5,20 @@ import (
 	"github.com/rddp/rddp/internal/conn/bytestream"
 )
 
-// This file keeps data of a byte stream in the receive buffer for the next Read, so that it is
-// copied once: whole messages (delayPaused), and the rest of a message whose beginning a Read has
+// This file keeps data in the receive buffer for the next Read, so that it is copied once: whole
+// messages (delayPaused), and the rest of a message of a byte stream whose beginning a Read has
 // taken (placingStays, then delivery.rest). Both need a Read that has the receive role.
 
 // pauses reports whether a message waits for the next Read. It does if the Read that has the
 // receive role leaves unread data behind, or has got something and may have no room for all of this
-// message.
+// message. In message mode a message of one segment does not wait: many of them may come together,
+// and each would cost a change of the role.
 func (b *delivery) pauses(payload []byte, last bool) bool {
 	r := &b.reader
-	if !b.unread.Stream || b.unread.Discards() || !bytestream.IsData(payload) {
+	if !b.unread.Stream {
+		return !last && r.isServed() && !b.unread.Discards()
+	}
+	if b.unread.Discards() || !bytestream.IsData(payload) {
 		return false
 	}
 	return b.unread.Len() > 0 || r.isServed() && (!last || len(payload)-bytestream.HeaderLen > len(r.room()))
