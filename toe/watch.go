@@ -14,9 +14,9 @@ const (
 	WatchOutside                 // by a goroutine of the process, outside of any synctest bubble
 )
 
-// A Gate lets one goroutine wait until another one opens it. It holds at most one opening: Wait
-// takes it, and opening an open Gate changes nothing. The zero Gate is open, so the first Wait
-// returns at once. A Gate must not be copied.
+// A Gate lets one goroutine wait until another one opens it, or end and be started again by then:
+// see Leave. It holds at most one opening: Wait takes it, and opening an open Gate changes nothing.
+// The zero Gate is open, so the first Wait returns at once. A Gate must not be copied.
 //
 // A goroutine outside a bubble of package testing/synctest may open the zero Gate of a goroutine in
 // the bubble. A channel, a sync.Cond and a sync.WaitGroup would panic there. A sync.Mutex does not
@@ -25,8 +25,9 @@ const (
 type Gate struct {
 	mu     sync.Mutex    // locked while the Gate is not open, and while Wait is about to shut it
 	state  atomic.Uint32 // a gateState; the goroutine that changes it from shut to open unlocks mu
-	inside chan struct{} // capacity 1; if it is not nil, it holds the opening, in place of mu
+	inside chan struct{} // capacity 1; if it is not nil, it is in place of mu: empty means locked
 	opened Opened        // who has left
+	back   func()        // comeBack, made once; nil before the first Leave
 }
 
 // A gateState says what Open does:
@@ -34,8 +35,6 @@ type Gate struct {
 //	  ┌──────── Wait ───────▼ │
 //	open                    shut ── Leave ──▶ left
 //	  ▲────────  Open ───────┘ ▲────── Open ────┘
-//
-// If the opening is in a channel, the state is shut or left.
 type gateState = uint32
 
 const (
@@ -74,9 +73,9 @@ func (g *Gate) Init(way Watching) {
 func (g *Gate) Wait() {
 	if g.inside != nil {
 		<-g.inside
-		return
+	} else {
+		g.mu.Lock()
 	}
-	g.mu.Lock()
 	// Until the next line the Gate counts as open, so an Open changes nothing. Wait has not
 	// returned yet, so that opening is the one that Wait takes. It must be Swap, not Store, because
 	// Swap observes that Open's Swap.
@@ -88,51 +87,33 @@ func (g *Gate) Wait() {
 // goroutine that shuts the Gate and calls o.GateOpened. So a goroutine that waits for long needs no
 // stack meanwhile. Everything before Leave happens before that call.
 //
-// That goroutine is in the synctest bubble of the caller of Open, or in none.
+// That goroutine is in the synctest bubble of the caller of Open, or in none. So what was made
+// outside a bubble must not be opened inside: the clock of the bubble would be its own.
 func (g *Gate) Leave(o Opened) (open bool) {
 	g.opened = o
+	if g.back == nil {
+		g.back = g.comeBack // "go g.comeBack()" would allocate each time
+	}
 	if g.state.CompareAndSwap(gateShut, gateLeft) {
-		if g.inside == nil || !g.take() {
-			return false
-		}
-		return g.state.CompareAndSwap(gateLeft, gateShut) // otherwise a goroutine has been started for the opening
+		return false
 	}
 	g.Wait() // the Gate is open
 	return true
-}
-
-// take takes the opening out of the channel, and reports whether there was one.
-func (g *Gate) take() bool {
-	select {
-	case <-g.inside:
-		return true
-	default:
-		return false
-	}
 }
 
 // Open opens the Gate. It does not wait, and any goroutine may call it.
 //
 // +checklocksignore: Wait has locked mu
 func (g *Gate) Open() {
-	if g.inside != nil {
-		select {
-		case g.inside <- struct{}{}:
-		default:
-		}
-		// Leave looks into the channel after it has changed the state, so one of the two sees the
-		// other.
-		if g.state.CompareAndSwap(gateLeft, gateShut) {
-			g.take()
-			go g.comeBack()
-		}
-		return
-	}
 	switch g.state.Swap(gateOpen) {
 	case gateShut:
-		g.mu.Unlock()
+		if g.inside != nil {
+			g.inside <- struct{}{} // has room: Wait takes it before the Gate is shut again
+		} else {
+			g.mu.Unlock()
+		}
 	case gateLeft:
-		go g.comeBack()
+		go g.back()
 	}
 }
 

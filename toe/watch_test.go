@@ -98,6 +98,12 @@ func TestGateAllocatesNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { g.Wait(); g.Open() }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
+	for _, way := range []Watching{WatchInside, WatchOutside} {
+		g, c := NewGate(way), &counted{opened: make(chan struct{})}
+		if n := testing.AllocsPerRun(100, func() { g.Leave(c); g.Open(); <-c.opened }); n != 0 {
+			t.Errorf("%v: %v allocations of one who leaves", way, n)
+		}
+	}
 }
 
 // A counted counts the goroutines that a Gate starts, one at a time.
@@ -176,12 +182,15 @@ func TestGateLeftLosesNothing(t *testing.T) {
 		v := &visitor{g: NewGate(way), want: 20_000, done: make(chan struct{})}
 		go v.GateOpened()
 		var wg sync.WaitGroup
-		for range 2 {
+		const openers = 5
+		for i := range openers {
 			wg.Go(func() {
-				for range v.want / 2 {
+				for range v.want / openers {
 					v.n.Add(1)
 					v.g.Open()
-					runtime.Gosched()
+					if i%2 == 0 {
+						runtime.Gosched()
+					}
 				}
 			})
 		}

@@ -18,7 +18,7 @@ import (
 //	            └───────────────────▲
 //
 // Each way ends by itself. The way out has ended in the states from finished on. The way in has
-// ended when Receive returns.
+// ended with deafen.
 type lifeState uint8
 
 const (

@@ -2,8 +2,8 @@ package driver
 
 import "fmt"
 
-// This file decides which goroutine reads from the Stream: home (the goroutine in Receive), a Read
-// of the program, or none. A call that polls for its answer counts as a Read.
+// This file decides which goroutine reads from the Stream: home (see Receive), a Read of the
+// program, or none. A call that polls for its answer counts as a Read.
 //
 // Handing a message from one goroutine to another costs 20 of the 50 µs of a short round trip, so a
 // Read that waits reads from the Stream itself. Between two Reads of a program that answers

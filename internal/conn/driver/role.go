@@ -11,7 +11,7 @@ import (
 // A role is the right to receive on a connection: one goroutine at a time has it. Its reading says
 // which one, and what follows from an event, and its readHistory says whether a Read will be back
 // soon. The role carries out what follows: it has the watch of the Stream, the alarm, and the gate
-// behind which home waits.
+// at which home stands by.
 //
 // The alarm is late on purpose: a timer that is due soon makes every wait of the process's threads
 // more expensive. If bytes have waited for it, trust was wrong, and the next trust takes many more

@@ -107,7 +107,7 @@ func (d *Driver) detach(data []byte, id uint64) bool {
 // How a driver ends. Each way ends by itself, and the last of the two closes the stream:
 //
 //	way out  fin, called with the token: the FIN has followed the last FPDU
-//	way in   Receive returns: the peer's FIN, an error, or the deadline that fin has set
+//	way in   home deafens: the peer's FIN, an error, or the deadline that fin has set
 //
 // Close (the application), fail (a fault in the stream), peerEnded (the peer or the network) and
 // lost (TCP takes no more) begin the end. Kill ends both ways at once.
@@ -133,7 +133,7 @@ func (d *Driver) fin() {
 			d.tx.stream.Close() // otherwise the peer would wait for our FIN before it sends its own
 		}
 	}
-	// The peer's FIN ends Receive. If it does not arrive, this deadline ends Receive.
+	// The peer's FIN ends the way in. If it does not arrive, this deadline does.
 	d.setReadUntil(time.Now().Add(d.end.timeout))
 	// The home goroutine carries out the end of the way in: a Read that receives leaves the role to
 	// it, and if nobody reads, it is called.
