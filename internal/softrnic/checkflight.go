@@ -6,6 +6,8 @@ import (
 	"hash/crc32"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
@@ -24,35 +26,84 @@ type checkedFlight struct {
 	posted check.Site // where
 	text   string     // what the work request is
 	list   []byte
-	sum    uint32
-	known  bool // sum is valid
-	// The payload may be what a Read in front brings, so sum is taken behind the fence
+	seenMemory
+	// The payload may be what a Read in front brings, so it is looked at behind the fence
 	fenced bool
+
+	number int  // of the work request in its queue pair
+	silent bool // it is unsignaled
+	// The peer has carried it out
+	done atomic.Bool
+	// The payload has been compared. The queue pair's mu guards it.
+	examined bool
 }
 
-// sumLimit bounds the bytes of a work request that are looked at.
-const sumLimit = 256 << 10
+// A seenMemory is what was in the memory of a work request when the device looked at it.
+type seenMemory struct {
+	sum  uint32
+	head uint32 // the sum of the first bytes
+	// sum and head are valid
+	known bool
+	at    time.Time // when the device has looked
+	// It has contents that the device has put there
+	undefined bool
+	// what the device had filled until then
+	filled uint64
+}
+
+const (
+	// sumLimit bounds the bytes of a work request that are looked at, and headLimit those that are
+	// looked at again with each call until its completion has been polled.
+	sumLimit, headLimit = 256 << 10, 1 << 10
+	// recentMost bounds the work requests that are looked at again, and waitingMost those that are
+	// looked at while they wait in their queue.
+	recentMost, waitingMost = 4, 64
+)
+
+// examineAfter returns the least time between the post of a work request and the last look at its
+// memory, so that the program has time to make its mistake. It is long for the first ones of a
+// queue pair, and for a few of the others.
+func examineAfter(number int) time.Duration {
+	const first, few = 32, 64
+	if number <= first || number%few == 0 {
+		return time.Millisecond
+	}
+	return 20 * time.Microsecond
+}
 
 var (
 	sums       = crc32.MakeTable(crc32.Castagnoli)
 	sumBuffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
 )
 
-// sumNow returns a checksum of the memory of the list, at most of its first sumLimit bytes. ok is
-// false if the program does not have that memory.
-func (x *checkedFlight) sumNow() (sum uint32, ok bool) {
+// look looks at the memory of a list, at most at its first limit bytes. What it sees is not known
+// if the program does not have that memory.
+func look(pd *protectionDomain, list []byte, limit uint64) (s seenMemory) {
+	s.at, s.filled = time.Now(), pd.filled.now()
 	b := sumBuffers.Get().(*[]byte)
 	defer sumBuffers.Put(b)
-	c := cursor{pd: x.pd, list: x.list, quiet: true}
-	for left := min(total(x.list), sumLimit); left > 0; {
+	c := cursor{pd: pd, list: list, quiet: true}
+	n := min(total(list), limit)
+	for left := n; left > 0; {
 		part := (*b)[:min(left, uint64(len(*b)))]
 		if c.gather(part) != nil {
-			return 0, false
+			return s
 		}
-		sum = crc32.Update(sum, sums, part)
+		if left == n {
+			s.head = crc32.Checksum(part[:min(len(part), headLimit)], sums)
+		}
+		s.undefined = s.undefined || hasUndefined(part)
+		s.sum = crc32.Update(s.sum, sums, part)
 		left -= uint64(len(part))
 	}
-	return sum, true
+	s.known = true
+	return s
+}
+
+// hasChanged reports whether the memory of the work request is not what it was.
+func (x *checkedFlight) hasChanged() bool {
+	now := look(x.pd, x.list, sumLimit)
+	return x.known && now.known && now.sum != x.sum
 }
 
 // spansOf returns the memory of a list, at most of its first n bytes, by the addresses that it has
@@ -75,22 +126,37 @@ func (pd *protectionDomain) spansOf(list []byte, n uint64) (all []check.Span) {
 }
 
 // checkMemory is the event that a work request comes from the queue.
-func (q *queuePair) checkMemory(s *sender) {
+func (q *queuePair) checkMemory(s *sender, number int) {
 	f, w := s.flight, &s.wr
+	var early *seenMemory
+	if len(s.waiting) > 0 {
+		early, s.waiting = s.waiting[0], s.waiting[1:]
+	}
 	if w.Flags&uverbs.Inline != 0 || isLocal(w.Op) || f.status != uverbs.Success || total(w.SGEs) == 0 {
 		return
 	}
 	x := f.checked
 	x.list, x.text = slices.Clone(w.SGEs), fmt.Sprintf("%#x (%v, %d bytes)", f.id, f.op, f.n)
+	x.number, x.silent = number, !f.signaled
 	own, reading := x.pd.spansOf(x.list, uint64(f.n)), false
+	q.checkPostedReceives(own, x.text, x.posted, isRead(w.Op))
 	if !isRead(w.Op) {
 		fenced := w.Flags&uverbs.Fence != 0 && q.kind != uverbs.UD
 		x.pd.sinks.doAt(inCall, x.posted, x.k, func(k *check.Sinks) (all []check.Finding) {
 			all, reading = k.Sends(x.of, x.text, own, fenced)
 			return all
 		})
+		if unpolled := slices.ContainsFunc(s.reads, func(y *checkedFlight) bool { return overlap(y.spans(), own) && !q.hasPolled(y) }); unpolled && !fenced && !reading {
+			x.k.AddAt(inCall, x.posted, check.SendsSink(x.of, x.text))
+			reading = true
+		}
 		if x.fenced = fenced; !fenced && !reading {
-			x.sum, x.known = x.sumNow()
+			if x.seenMemory = x.lookOnce(early); x.undefined {
+				x.k.AddAt(posted, x.posted, check.SendsUndefined(x.of, x.text))
+			}
+			if q.kind != uverbs.UD { // a datagram has left, and UCX changes it before it polls
+				s.recent = append(s.recent, x)
+			}
 		}
 		return
 	}
@@ -101,7 +167,180 @@ func (q *queuePair) checkMemory(s *sender) {
 		return all
 	})
 	q.checked.doAt(inCall, x.posted, x.k, func(p *check.Pair) []check.Finding { return p.Reading(n, s.depth, s.serves) })
-	x.sum, x.known = x.sumNow()
+	x.seenMemory = x.lookOnce(early)
+	s.reads = append(s.reads[max(len(s.reads)-recentMost, 0):], x)
+	s.recent = slices.DeleteFunc(s.recent, func(y *checkedFlight) bool { return overlap(y.spans(), own) })
+}
+
+// lookOnce looks at the memory of a work request, unless the device has done so already.
+func (x *checkedFlight) lookOnce(early *seenMemory) seenMemory {
+	if early != nil && early.known {
+		return *early
+	}
+	return look(x.pd, x.list, sumLimit)
+}
+
+// spans returns the memory of the work request.
+func (x *checkedFlight) spans() []check.Span { return x.pd.spansOf(x.list, uverbs.MaxMessage) }
+
+func overlap(a, b []check.Span) bool {
+	return slices.ContainsFunc(a, func(x check.Span) bool { return slices.ContainsFunc(b, x.Overlaps) })
+}
+
+// checkAhead is the event that work requests are about to be taken from the queue. What waits for
+// the program's memory is done here, because a work request is taken under the mutex of the queue
+// pair. What is in the memory of the next Read is undefined from now on, and so the device fills
+// it: everything in front of it has left that memory.
+//
+// +checklocks:q.sendMu
+func (q *queuePair) checkAhead() {
+	if q.checked == nil {
+		return
+	}
+	s := &q.sender
+	s.peer = q.peerHere()
+	for q.recv.lookAtNext(q.pd) { // the doorbell may come later
+	}
+	entry := make([]byte, q.sq.EntryLen())
+	for len(s.waiting) < waitingMost && q.sq.Peek(uint32(len(s.waiting)), entry) {
+		x := new(seenMemory)
+		if w, err := uverbs.ParseSendWR(entry); err == nil && w.Flags&(uverbs.Inline|uverbs.Fence) == 0 && !isLocal(w.Op) && !isRead(w.Op) {
+			*x = look(q.pd, w.SGEs, sumLimit)
+		}
+		s.waiting = append(s.waiting, x)
+	}
+	if s.active || len(s.waiting) == 0 || s.waiting[0].known || !q.sq.Peek(0, entry) {
+		return
+	}
+	if w, err := uverbs.ParseSendWR(entry); err == nil && isRead(w.Op) && w.Flags&uverbs.Inline == 0 {
+		c, n := cursor{pd: q.pd, list: w.SGEs, quiet: true}, total(w.SGEs)
+		if isAtomic(w.Op) {
+			n = min(n, 8)
+		}
+		_ = c.scatter(undefined[:min(n, undefinedLimit)])
+		q.pd.filled.add(q.pd.spansOf(w.SGEs, n))
+		*s.waiting[0] = look(q.pd, w.SGEs, sumLimit)
+	}
+}
+
+// reexamine looks again at the payload of the last work requests whose completions the program has
+// not polled. The thread that posts waits meanwhile.
+//
+// +checklocks:q.sendMu
+func (q *queuePair) reexamine() {
+	s := &q.sender
+	s.recent = slices.DeleteFunc(s.recent, q.hasPolled)
+	s.recent = s.recent[max(len(s.recent)-recentMost, 0):]
+	s.recent = slices.DeleteFunc(s.recent, func(x *checkedFlight) bool {
+		now := look(x.pd, x.list, headLimit)
+		if now.known && now.head == x.head {
+			return false
+		}
+		// The peer's reply may prove that an unsignaled one is done. Another thread may have polled
+		// meanwhile.
+		if now.known && !(x.silent && x.done.Load()) && !q.hasPolled(x) && !q.pd.filled.since(x.filled, x.spans()) {
+			x.k.AddAt(posted, x.posted, check.Changes(x.of, x.text, true))
+		}
+		return true
+	})
+}
+
+// hasPolled reports whether the program has polled the completion of a work request, or of one
+// behind it.
+func (q *queuePair) hasPolled(x *checkedFlight) (yes bool) {
+	_, polled := q.sendCQ.progress()
+	q.checked.do(x.k, func(p *check.Pair) []check.Finding { yes = p.Freed(polled) >= x.number; return nil })
+	return yes
+}
+
+// changed looks at the payload of a work request that is carried out, whose completion the program
+// cannot have.
+func (x *checkedFlight) changed() (all []check.Finding) {
+	if x != nil && x.known && x.hasChanged() && !x.pd.filled.since(x.filled, x.spans()) {
+		all = append(all, check.Changes(x.of, x.text, !x.silent))
+	}
+	return all
+}
+
+// mustExamineLocked reports whether the oldest flight, which is over, must wait because its payload
+// is still to be looked at. The program may withhold that memory for as long as it likes, so it is
+// read without the lock.
+//
+// +checklocks:l.q.mu
+func (l *link) mustExamineLocked(f *flight) bool {
+	x := f.checked
+	if x == nil || isRead(f.op) || !x.known || x.examined || f.status != uverbs.Success {
+		return false
+	}
+	if !l.examining {
+		l.examining = true
+		wait := time.Until(x.at.Add(examineAfter(x.number)))
+		go func() {
+			defer l.q.ctx.recovers()
+			time.Sleep(wait)
+			l.examine(true)
+		}()
+	}
+	return true
+}
+
+// examine looks at the payload of the flights that are over, and completes them. late says that
+// mustExamineLocked has asked for it.
+func (l *link) examine(late bool) {
+	for _, f := range l.toExamine() {
+		all := f.checked.changed()
+		l.q.mu.Lock()
+		fresh := !f.checked.examined && l.out.state != outOver // or the program may use the memory
+		f.checked.examined = true
+		l.q.mu.Unlock()
+		if fresh {
+			f.checked.k.AddAt(posted, f.checked.posted, all...)
+		}
+	}
+	l.q.mu.Lock()
+	if late {
+		l.examining = false
+	}
+	l.retireLocked()
+	l.q.mu.Unlock()
+	if late {
+		l.q.kick()
+	}
+}
+
+// examineNow is the event that the program is about to learn of something that comes behind the
+// completions that are due: a message of the peer, or the end of the link.
+func (q *queuePair) examineNow(l *link) {
+	if q.checked == nil {
+		return
+	}
+	if l == nil {
+		q.mu.Lock()
+		l = q.link
+		q.mu.Unlock()
+	}
+	if l != nil && len(l.toExamine()) > 0 {
+		l.examine(false)
+	}
+}
+
+// toExamine returns the flights that are over and whose payload is to be looked at, the oldest ones
+// first.
+func (l *link) toExamine() (all []*flight) {
+	l.q.mu.Lock()
+	defer l.q.mu.Unlock()
+	if l.out.front() == nil {
+		return nil
+	}
+	for _, f := range l.out.flights {
+		if f.status != uverbs.Success || !f.isOver(l.out.acked) {
+			break
+		}
+		if x := f.checked; x != nil && x.known && !isRead(f.op) && !x.examined {
+			all = append(all, f)
+		}
+	}
+	return all
 }
 
 // checkedSinks are the sinks of a protection domain.
@@ -143,20 +382,15 @@ func (c *checkedSinks) forgets(pair string) {
 func (f *flight) checkBegins() {
 	if x := f.checked; x != nil && x.fenced {
 		x.fenced = false
-		x.sum, x.known = x.sumNow()
+		x.seenMemory = look(x.pd, x.list, sumLimit)
 	}
 }
 
 // checkSent is the event that the work request of a flight is carried out.
 func (q *queuePair) checkSent(f *flight) {
-	x := f.checked
-	switch {
-	case x == nil:
-	case isRead(f.op):
-		x.pd.sinks.ends(f)
-	case x.known:
-		if sum, ok := x.sumNow(); ok && sum != x.sum {
-			x.k.AddAt(posted, x.posted, check.Changes(x.of, x.text, f.signaled))
+	if x := f.checked; x != nil {
+		if x.done.Store(true); isRead(f.op) {
+			x.pd.sinks.ends(f)
 		}
 	}
 }
@@ -165,13 +399,20 @@ func (q *queuePair) checkSent(f *flight) {
 // program.
 func (f *flight) checkSink() {
 	x := f.checked
-	if x == nil || !x.known {
+	if x == nil || x.list == nil {
 		return
 	}
+	own := x.spans()
+	defer x.pd.filled.add(own)
+	if !x.known {
+		return
+	}
+	time.Sleep(time.Until(x.at.Add(examineAfter(x.number))))
+	changed := x.hasChanged() && !x.pd.filled.since(x.filled, own)
 	x.known = false
 	// What has changed it may be the answer of another one, which may even have been posted while
 	// this looked: so whether there is another one is asked afterwards
-	if sum, ok := x.sumNow(); ok && sum != x.sum && !x.pd.sinks.isShared(f) {
+	if changed && !x.pd.sinks.isShared(f) {
 		x.k.AddAt(posted, x.posted, check.WritesSink(x.of, x.text))
 	}
 }
@@ -185,6 +426,7 @@ func (q *queuePair) checkTaken(w *uverbs.RecvWR) {
 		q.recvCQ.checkTook()
 	}
 	own, others := q.pd.spansOf(w.SGEs, uverbs.MaxMessage), q.recv.spans(q.pd)
+	q.ctx.checkWrites(q, own)
 	q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.Takes(q.receivesName(), own, others) })
 }
 
@@ -232,12 +474,22 @@ func (r *receiveQueue) peek() (all [][]byte) {
 	return all
 }
 
-// checkPlaced is the event that a message of n bytes is complete in the memory of a receive.
-func (q *queuePair) checkPlaced(id uint64, list []byte, n uint32) {
-	if q.checked == nil || n == 0 {
+// checkPlaced is the event that a message of n bytes is complete in the memory of a receive. The
+// device fills some of what is behind the message, because it is undefined.
+func (q *queuePair) checkPlaced(id uint64, list []byte, n uint32, seen *seenReceive) {
+	if q.checked == nil {
 		return
 	}
+	if q.checked.arrived.Add(1); n == 0 {
+		return
+	}
+	if seen != nil && !seen.shared.Load() {
+		behind := cursor{pd: q.pd, list: list, quiet: true}
+		behind.pass(n)
+		_ = behind.scatter(undefined[:max(0, min(int(total(list)-uint64(n))-behindMargin, behindLimit))])
+	}
 	into := q.pd.spansOf(list, uint64(n))
+	q.pd.filled.add(into)
 	c := q.recvCQ
 	c.mu.Lock()
 	defer c.mu.Unlock()

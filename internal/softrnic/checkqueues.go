@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/rddp/rddp/internal/locks"
@@ -27,12 +28,19 @@ type checkedPair struct {
 	over    check.Site // +checklocks:mu
 	managed bool       // +checklocks:mu
 	inRTS   bool       // +checklocks:mu
+	// messages that the program has posted, which the queue pair's sendMu guards, and that have
+	// come
+	messages uint64
+	arrived  atomic.Uint64
 }
 
 // checkPair begins to check q. The program has asked for these sizes.
 func (q *queuePair) checkPair(asked *uverbs.Caps) {
 	if q.ctx.dev.check != nil {
 		q.checked = &checkedPair{pair: check.Pair{Name: q.String(), MaxSend: int(max(asked.MaxSendWR, 1)), Room: int(q.sq.Cap())}, posts: check.Posts{Slots: q.sq.Cap() + 1}}
+		if q.srq == nil {
+			q.checked.pair.MaxRecv = int(max(asked.MaxRecvWR, 1)) // +checklocksignore: nobody else has q yet
+		}
 		q.recvCQ.checkReceives(q.recv, q.srq == nil)
 		sges := asked.MaxSendSGE
 		if q.srq == nil { // else verbs ignore max_recv_sge
@@ -76,13 +84,15 @@ func (q *queuePair) checkRings(thread int, s check.Site) {
 	})
 }
 
-// checkWaiting looks at the work requests that wait in the queue.
-func (q *queuePair) checkWaiting() {
-	if q.checked == nil {
-		return
-	}
+// lookAtSends looks again at what has been posted, and at what waits in the queue, while a thread
+// of the program waits.
+func (q *queuePair) lookAtSends() {
 	q.sendMu.Lock()
 	defer q.sendMu.Unlock()
+	if q.reexamine(); q.sq.Len() == 0 {
+		return
+	}
+	q.checkAhead()
 	entry := make([]byte, q.sq.EntryLen())
 	silent, most := 0, 0
 	for i := uint32(0); i < q.sq.Len() && q.sq.Peek(i, entry); i++ {
@@ -123,7 +133,10 @@ func (q *queuePair) checkPosted(s *sender, slot uint32) {
 	}
 	f, w := s.flight, &s.wr
 	f.checked = &checkedFlight{k: q.ctx.dev.check, of: q.String(), pd: q.pd, posted: q.checkTakes(slot)}
-	q.checkMemory(s)
+	number := 0
+	q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { number = p.Number() + 1; return nil })
+	q.checkMemory(s, number)
+	q.checkUses(s, number)
 	// Another thread may poll and then post meanwhile, so what waits is read first.
 	waiting := int(q.sq.Len())
 	_, polled := q.sendCQ.progress()

@@ -162,6 +162,7 @@ func (q *queuePair) checkReset(ends bool) {
 	if failed && q.srq == nil {
 		q.checkFlushedReceives(q.recv.waiting())
 	}
+	q.forgetUses()
 	q.checked.mu.Lock()
 	over, all := q.checked.over, q.checked.pair.HasRoom(false)
 	q.checked.mu.Unlock()

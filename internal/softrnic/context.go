@@ -44,7 +44,8 @@ type Channel interface {
 
 // A Context is a device that a program has opened. Any goroutine may call the methods.
 type Context struct {
-	dev *Device
+	dev    *Device
+	filled filledMemory // if the program is checked
 	// memory is the memory that the program maps. The rings are in it.
 	memory Memory
 
@@ -224,6 +225,9 @@ func (c *Context) HasFewPairs() bool {
 // written the command at a place, which may be nil.
 func (c *Context) DoorbellNow(command []byte, thread int, s check.Site) {
 	defer c.recovers()
+	if c.dev.check != nil {
+		c.lookNow()
+	}
 	c.pairsMu.RLock()
 	defer c.pairsMu.RUnlock()
 	if h, err := uverbs.ParsePostSend(command); err == nil && c.pairs[h] != nil {
@@ -234,8 +238,8 @@ func (c *Context) DoorbellNow(command []byte, thread int, s check.Site) {
 			q.traceRang()
 			q.look()
 		}
-		if q.sq.Len() > 0 {
-			q.checkWaiting()
+		if q.checked != nil && q.sq.Len() > 0 {
+			q.lookAtSends()
 		}
 	}
 }
@@ -306,6 +310,9 @@ func (c *Context) do(h uverbs.Handler, cmd uverbs.Command, in, driverIn []byte) 
 		return nil, nil, err
 	}
 	defer c.recovers()
+	if c.dev.check != nil {
+		c.lookNow()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -475,7 +482,7 @@ func (c *commands) QueryPort(port uint8) (gids uint32, err error) {
 //
 // +checklocks:c.mu
 func (c *commands) AllocPD() (handle uint32) {
-	pd := &protectionDomain{handle: c.newHandle(), context: c.number, keys: &c.dev.keys, check: c.dev.check, keysDiffer: c.dev.check != nil || c.dev.faults.Takes(fault.Keys), placing: c.dev.newPlacing()}
+	pd := &protectionDomain{handle: c.newHandle(), context: c.number, filled: &c.filled, keys: &c.dev.keys, check: c.dev.check, keysDiffer: c.dev.check != nil || c.dev.faults.Takes(fault.Keys), placing: c.dev.newPlacing()}
 	c.pds[pd.handle] = pd
 	c.makes(pd, created)
 	c.shown.add(pd.handle, pd)

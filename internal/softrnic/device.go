@@ -79,6 +79,7 @@ type Device struct {
 
 	keys keyBook
 	ends checkedEnds
+	uses checkedUses
 	// the open contexts; nil once the device is closed
 	contexts map[*Context]struct{} // +checklocks:mu
 }

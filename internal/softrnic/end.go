@@ -27,6 +27,7 @@ type end struct {
 
 // run carries out the steps. It returns the number of the life in ERR, or 0.
 func (e *end) run() (number uint64) {
+	e.q.examineNow(e.l)
 	for len(e.steps) > 0 {
 		s := e.steps[0]
 		e.steps = e.steps[1:]

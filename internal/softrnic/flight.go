@@ -199,7 +199,7 @@ func (l *link) advanceLocked(err error) error {
 //
 // +checklocks:l.q.mu
 func (l *link) retireLocked() {
-	for f := l.out.front(); f != nil; f = l.out.front() {
+	for f := l.out.front(); f != nil && !l.mustExamineLocked(f); f = l.out.front() {
 		if f.status == uverbs.Success {
 			if s := l.q.ctx.dev.faults.Send(); s != uverbs.Success {
 				l.out.breaks(f, s, "an injected fault")

@@ -58,6 +58,7 @@ type inbound struct {
 	at   cursor
 	n    uint32
 	list []byte // all of it, which at has passed in part
+	seen *seenReceive
 }
 
 // hands are the actions of an incoming on its surroundings.

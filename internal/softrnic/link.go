@@ -54,6 +54,8 @@ type link struct {
 	moved uint64 // +checklocks:q.mu
 	// bytes of payload in buffers longer than a chunk
 	long int // +checklocks:q.mu
+	// A goroutine looks at payload: see mustExamineLocked
+	examining bool // +checklocks:q.mu
 
 	ended func() // of a connection manager: called when the connection has ended; nil if there is none
 

@@ -32,10 +32,11 @@ type protectionDomain struct {
 	domain  ddp.Domain
 	// users is the number of objects that use the PD. Only a holder of the Context's mutex changes
 	// it.
-	users atomic.Int32
-	keys  *keyBook        // of the device
-	check *check.Reporter // nil if the program is not checked
-	sinks checkedSinks
+	users  atomic.Int32
+	keys   *keyBook        // of the device
+	check  *check.Reporter // nil if the program is not checked
+	sinks  checkedSinks
+	filled *filledMemory // of the Context
 	// the two keys of a memory region are not the same
 	keysDiffer bool
 	placing    *placing // nil if bytes are placed in their order
@@ -261,6 +262,20 @@ type cursor struct {
 	posted check.Site // where the program has posted the list, or nil
 	// quiet says that the device looks on its own account, and not for a work request
 	quiet bool
+}
+
+// pass skips the next n bytes of the list.
+func (c *cursor) pass(n uint32) {
+	for n > 0 {
+		s, rest, ok := uverbs.ParseSGE(c.list)
+		if !ok {
+			return
+		}
+		if c.skip = min(n, s.Len); c.skip == s.Len {
+			c.list, c.skip = rest, 0
+		}
+		n -= min(n, s.Len)
+	}
 }
 
 // gather fills b with the next len(b) bytes of the list.

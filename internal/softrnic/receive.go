@@ -208,7 +208,7 @@ type receiverHands receiver
 // +checklocks:r.l.q.recvMu
 func (r *receiverHands) take() (*inbound, uverbs.WCStatus) {
 	q := r.l.q
-	entry, low, ok := q.recv.take()
+	entry, seen, low, ok := q.recv.takeSeen()
 	if !ok {
 		return nil, uverbs.Success
 	}
@@ -222,11 +222,14 @@ func (r *receiverHands) take() (*inbound, uverbs.WCStatus) {
 	}
 	q.checkTaken(&w)
 	q.traceTake(w.ID)
-	return &inbound{id: w.ID, at: cursor{pd: q.pd, list: w.SGEs}, list: w.SGEs}, status
+	return &inbound{id: w.ID, at: cursor{pd: q.pd, list: w.SGEs}, list: w.SGEs, seen: seen}, status
 }
 
 // place is a method of hands.
 func (r *receiverHands) place(m *inbound, payload []byte) error {
+	if m.n == 0 {
+		r.l.q.checkFilled(m.id, m.seen)
+	}
 	err := m.at.scatter(payload)
 	if err != nil {
 		r.l.q.tellsReceive(m, err)
@@ -255,9 +258,13 @@ func (r *receiverHands) complete(m *inbound, f frame) {
 	case f.flags&flagInvalidate != 0:
 		w.Immediate, w.Flags = f.immediate, uverbs.WCHasInval
 	}
-	if f.kind != frameWritten {
-		q.checkPlaced(m.id, m.list, m.n)
+	switch {
+	case f.kind != frameWritten:
+		q.checkPlaced(m.id, m.list, m.n, m.seen)
+	case q.checked != nil:
+		q.checked.arrived.Add(1)
 	}
+	q.examineNow(r.l)
 	q.traceFilled(m.id, m.n, uverbs.Success)
 	q.recvCQ.complete(&w, f.flags&flagSolicited != 0)
 }

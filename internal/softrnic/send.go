@@ -21,6 +21,11 @@ type sender struct {
 	patience time.Duration
 	// serves is how many Reads and atomics the peer serves at a time; 0 if that is not known
 	serves int
+	// If the program is checked: the last ones with payload, and what was there of those that wait
+	recent  []*checkedFlight
+	peer    *queuePair       // if it is one of this device
+	reads   []*checkedFlight // the last Reads and atomics
+	waiting []*seenMemory
 }
 
 // forget forgets what is under way.
@@ -103,6 +108,9 @@ func (b *batch) all(l *link) []rdmap.WorkRequest {
 // fill fills the batch. It returns true if there is more to send right now.
 func (s *sender) fill(q *queuePair, l *link, b *batch, begin bool) bool {
 	for b.len() < batchLen {
+		if begin && !s.active {
+			q.checkAhead() // +checklocksignore: as all of a sender
+		}
 		if p := s.decide(q, l, begin); !s.post(l, b, p) {
 			return false
 		}

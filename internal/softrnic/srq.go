@@ -18,25 +18,36 @@ type receiveQueue struct {
 	limit uint32 // +checklocks:mu
 	// receives that were taken, modulo 2^32
 	taken uint32 // +checklocks:mu
+	// the oldest receives, as far as they have been looked at; none unless the program is checked
+	seen []*seenReceive // +checklocks:mu
 }
 
 // take copies the oldest receive. ok is false if there is none. low says that the limit has been
 // reached.
 func (r *receiveQueue) take() (entry []byte, low, ok bool) {
+	entry, _, low, ok = r.takeSeen()
+	return entry, low, ok
+}
+
+// takeSeen is take that also returns what was there when the device looked at the receive, or nil.
+func (r *receiveQueue) takeSeen() (entry []byte, seen *seenReceive, low, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ring == nil || r.ring.Len() == 0 {
-		return nil, false, false
+		return nil, nil, false, false
 	}
 	entry = make([]byte, r.ring.EntryLen())
 	if !r.ring.Take(entry) {
-		return nil, false, false
+		return nil, nil, false, false
 	}
 	r.taken++
+	if len(r.seen) > 0 {
+		seen, r.seen = r.seen[0], r.seen[1:]
+	}
 	if low = r.ring.Len() < r.limit; low {
 		r.limit = 0
 	}
-	return entry, low, true
+	return entry, seen, low, true
 }
 
 // waiting returns how many receives wait.

@@ -133,6 +133,7 @@ func (s *sender) sendDatagrams(q *queuePair) {
 			s.fail(q, f.status, cmp.Or(f.why, "a datagram could not be sent"))
 			return
 		}
+		q.ctx.dev.check.Add(f.checked.changed()...)
 		q.checkDone(f)
 		q.traceDone(f, uverbs.Success)
 		if f.signaled {
@@ -229,7 +230,7 @@ func (q *queuePair) receiveDatagram(h *datagram, payload []byte, from netip.Addr
 		}
 		return
 	}
-	entry, low, ok := q.recv.take()
+	entry, seen, low, ok := q.recv.takeSeen()
 	if !ok {
 		q.checkReceive(true)
 		return
@@ -242,6 +243,7 @@ func (q *queuePair) receiveDatagram(h *datagram, payload []byte, from netip.Addr
 	at, to := cursor{pd: q.pd, list: r.SGEs}, netip.AddrFrom16(h.gid).Unmap()
 	if err == nil {
 		q.checkTaken(&r)
+		q.checkFilled(r.ID, seen)
 		if err = at.scatter(routeHeader(from, to, len(payload))); err == nil {
 			err = at.scatter(payload)
 		}
@@ -259,7 +261,7 @@ func (q *queuePair) receiveDatagram(h *datagram, payload []byte, from netip.Addr
 		w.Status = localStatus(err)
 		q.checkTooLong(r.ID, err)
 	} else {
-		q.checkPlaced(r.ID, r.SGEs, w.Len)
+		q.checkPlaced(r.ID, r.SGEs, w.Len, seen)
 	}
 	q.traceFilled(w.ID, w.Len, w.Status)
 	q.recvCQ.complete(&w, h.flags&flagSolicited != 0)

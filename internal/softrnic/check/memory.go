@@ -38,6 +38,27 @@ func Refuses(object, command, rule string) Finding {
 	return Finding{Refused, object, command + " is refused: " + rule}
 }
 
+// SendsUndefined is the event that the payload of a work request has bytes that the device has put
+// in memory whose contents are undefined.
+func SendsUndefined(pair, work string) Finding {
+	return Finding{Undefined, pair, "the payload of the work request " + work + " has contents that no message and no Read has brought: memory behind the message of a receive, or of a Read before its completion"}
+}
+
+// WritesReceive is the event that the memory of a receive has changed before its message has come.
+func WritesReceive(queue string, id uint64) Finding {
+	return Finding{Sink, queue, fmt.Sprintf("the memory of the receive %#x was written while it was posted, by the program or by an RDMA Write, and its message overwrites that", id)}
+}
+
+// Shares is the event that a work request has memory of a receive that is posted. A payload there
+// may be meant: nobody looks at what arrives.
+func Shares(pair, work string, reads bool, a, b Span) Finding {
+	k := SameBuffer
+	if reads {
+		k = Overlap
+	}
+	return Finding{k, pair, fmt.Sprintf("the work request %s has %d bytes at %#x, and a receive that is posted %d bytes at %#x", work, b.Len, b.Addr, a.Len, a.Addr)}
+}
+
 // TooLong is the event that a message does not fit in its receive.
 func TooLong(queue string, id uint64, datagram bool) Finding {
 	why := ""

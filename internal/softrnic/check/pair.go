@@ -7,6 +7,7 @@ type Pair struct {
 	Name    string
 	MaxSend int // the size of the send queue, as the program has asked for it
 	Room    int // its size in truth: ibv_post_send returns ENOMEM when it is full
+	MaxRecv int // the size of the queue of receives, as the program has asked for it; 0 without one
 
 	posted int    // work requests since the last reset
 	freed  int    // of these, how many have given back their places
@@ -135,6 +136,22 @@ func (p *Pair) lists(w Work, last bool) (all []Finding) {
 	return all
 }
 
+// Number returns the number of the last work request.
+func (p *Pair) Number() int { return p.posted }
+
+// Freed returns how many work requests have given back their places and their memory: those up to
+// the last one whose completion the program has polled.
+func (p *Pair) Freed(polled int) int {
+	n := p.freed
+	for _, m := range p.marks {
+		if m.at == 0 || m.at > polled {
+			break
+		}
+		n = m.posted
+	}
+	return n
+}
+
 // Completes is the event that the oldest signaled work request without a completion gets one, which
 // has the given number in its queue.
 func (p *Pair) Completes(at int) {
@@ -147,7 +164,18 @@ func (p *Pair) Completes(at int) {
 }
 
 // Resets is the event that the queue pair goes to RESET, where its queues are empty.
-func (p *Pair) Resets() { *p = Pair{Name: p.Name, MaxSend: p.MaxSend, Room: p.Room, looked: p.looked} }
+func (p *Pair) Resets() {
+	*p = Pair{Name: p.Name, MaxSend: p.MaxSend, Room: p.Room, MaxRecv: p.MaxRecv, looked: p.looked}
+}
+
+// HasReceives is the event that n receives are in the queue, which has room for so many in truth. A
+// program that fills it is told that there is no room.
+func (p *Pair) HasReceives(n, room int) (all []Finding) {
+	if p.MaxRecv > 0 && n > p.MaxRecv && n < room {
+		all = append(all, Finding{ReceiveQueue, p.Name, fmt.Sprintf("%d receives are posted, and max_recv_wr is %d: on a card ibv_post_recv returns ENOMEM", n, p.MaxRecv)})
+	}
+	return all
+}
 
 // Takes is the event that the device takes a receive from the queue, in which others are left.
 // The queue has a name of its own, because it may be shared.

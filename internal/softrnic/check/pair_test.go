@@ -269,3 +269,27 @@ func TestOverwritten(t *testing.T) {
 	q.Forgets(7)
 	wants(t, "the first of a queue pair that has taken the place of another one", comes(1, 1))
 }
+
+// TestFreed: the completion of a signaled work request that is polled frees those up to it.
+func TestFreed(t *testing.T) {
+	p := Pair{Name: "QP 1", MaxSend: 9}
+	for i := range 4 {
+		p.Posts(0, i%2 == 1, 0, 0)
+	}
+	p.Completes(7)
+	for polled, want := range map[int]int{6: 0, 7: 2, 99: 2} {
+		if got := p.Freed(polled); got != want {
+			t.Errorf("with %d completions polled, %d work requests are over, want %d", polled, got, want)
+		}
+	}
+}
+
+// TestReceiveQueue: more receives than the program has asked room for, unless it has been told that
+// there is no room.
+func TestReceiveQueue(t *testing.T) {
+	p := Pair{Name: "QP 1", MaxRecv: 2}
+	wants(t, "two", p.HasReceives(2, 7))
+	wants(t, "three", p.HasReceives(3, 7), ReceiveQueue)
+	wants(t, "as many as there is room for in truth", p.HasReceives(7, 7))
+	wants(t, "without a queue of its own", (&Pair{}).HasReceives(3, 7))
+}

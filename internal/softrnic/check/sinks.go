@@ -41,12 +41,17 @@ func (s *Sinks) Sends(pair, work string, own []Span, fenced bool) (all []Finding
 		}
 		for _, x := range own {
 			if len(all) == 0 && slices.ContainsFunc(y.spans, x.Overlaps) {
-				all, reading = append(all, Finding{Sink, pair, "the work request " + work +
-					" sends memory that a Read or an atomic under way fills: without IBV_SEND_FENCE it may send what was there before"}), true
+				all, reading = append(all, SendsSink(pair, work)), true
 			}
 		}
 	}
 	return all, reading
+}
+
+// SendsSink is the event that the program posts a work request with memory as its payload that a
+// Read fills, whose completion it has not polled.
+func SendsSink(pair, work string) Finding {
+	return Finding{Sink, pair, "the work request " + work + " sends memory that a Read or an atomic under way fills: without IBV_SEND_FENCE it may send what was there before"}
 }
 
 // Reading returns how many Reads and atomics of a queue pair are under way.

@@ -1,0 +1,217 @@
+package softrnic
+
+import (
+	"bytes"
+	"crypto/rand"
+	"maps"
+	"slices"
+	"sync/atomic"
+
+	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/softrnic/check"
+)
+
+// This file tells package check about the memory of receives that are posted. A method does nothing
+// unless the program is checked.
+
+const (
+	// undefinedLimit bounds the bytes that the device fills in the memory of a Read, and
+	// behindLimit those behind a message.
+	undefinedLimit, behindLimit = 4 << 10, 256
+	// behindMargin is how much of the end of a receive is left alone: the lists of UCX 1.13 for UD
+	// are 8 bytes longer than its buffers.
+	behindMargin = 64
+	// receiveLimit bounds the bytes of a receive that are looked at, and seenMost the receives of a
+	// queue.
+	receiveLimit, seenMost = 4 << 10, 64
+)
+
+// undefined is what the device fills memory with whose contents are undefined.
+var undefined = func() []byte {
+	unit := make([]byte, 8)
+	_, _ = rand.Read(unit)
+	return bytes.Repeat(unit, undefinedLimit/len(unit))
+}()
+
+// hasUndefined reports whether b has some of undefined.
+func hasUndefined(b []byte) bool { return bytes.Contains(b, undefined[:8]) }
+
+// A seenReceive is a receive in its queue, and what was in its memory when the device looked at it.
+type seenReceive struct {
+	id    uint64
+	spans []check.Span
+	list  []byte
+	pd    *protectionDomain
+	sum   uint32
+	// sum is valid: the device itself has not written to that memory
+	known atomic.Bool
+	// Another receive, or a payload, has the same memory: nobody looks at what arrives there
+	shared atomic.Bool
+	// a work request of a peer that uses the memory; nil if there is none
+	used atomic.Pointer[string]
+}
+
+// A filledMemory has the memory that the device has filled last, for receives and answers. What was
+// there before may be the payload of a work request, which the program has not changed then.
+type filledMemory struct {
+	mu   locks.Mutex[locks.Leaf]
+	n    uint64           // +checklocks:mu
+	last [64][]check.Span // +checklocks:mu
+}
+
+func (m *filledMemory) add(all []check.Span) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.last[m.n%uint64(len(m.last))] = all
+	m.n++
+}
+
+func (m *filledMemory) now() uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.n
+}
+
+// since reports whether the device may have filled some of the memory since now returned n.
+func (m *filledMemory) since(n uint64, some []check.Span) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.n-n > uint64(len(m.last)) {
+		return true
+	}
+	for ; n < m.n; n++ {
+		if overlap(m.last[n%uint64(len(m.last))], some) {
+			return true
+		}
+	}
+	return false
+}
+
+// lookNow looks at what the program has posted, while a thread of it waits. Posting a receive makes
+// no system call, so the device looks when the program makes one.
+func (c *Context) lookNow() {
+	c.pairsMu.RLock()
+	pairs := slices.Collect(maps.Values(c.pairs))
+	c.pairsMu.RUnlock()
+	const few = 16
+	for _, q := range pairs {
+		if len(pairs) <= few {
+			q.lookAtSends()
+		}
+		q.checkRoom()
+		for q.recv.lookAtNext(q.pd) {
+		}
+	}
+}
+
+// lookAtNext looks at the next receive, and returns false if there is none. Only one goroutine does
+// so at a time, or two see the same.
+func (r *receiveQueue) lookAtNext(pd *protectionDomain) bool {
+	r.mu.Lock()
+	n, taken := len(r.seen), r.taken
+	if r.ring == nil || n >= seenMost || n >= int(r.ring.Len()) {
+		r.mu.Unlock()
+		return false
+	}
+	entry := make([]byte, r.ring.EntryLen())
+	ok := r.ring.Peek(uint32(n), entry)
+	r.mu.Unlock()
+	w, err := uverbs.ParseRecvWR(entry)
+	if !ok || err != nil {
+		return false
+	}
+	x := &seenReceive{id: w.ID, list: w.SGEs, pd: pd, spans: pd.spansOf(w.SGEs, uverbs.MaxMessage)}
+	now := look(pd, x.list, receiveLimit)
+	x.sum = now.sum
+	x.known.Store(now.known)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.seen) != n || r.taken != taken {
+		return false
+	}
+	for _, y := range r.seen {
+		if overlap(x.spans, y.spans) {
+			x.shared.Store(true)
+			y.shared.Store(true)
+		}
+	}
+	r.seen = append(r.seen, x)
+	return true
+}
+
+// checkRoom looks for more receives than the program has asked room for.
+func (q *queuePair) checkRoom() {
+	if q.srq != nil || q.checked == nil {
+		return
+	}
+	q.recv.mu.Lock()
+	n, room := 0, 0
+	if q.recv.ring != nil {
+		n, room = int(q.recv.ring.Len()), int(q.recv.ring.Cap())
+	}
+	q.recv.mu.Unlock()
+	q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.HasReceives(n, room) })
+}
+
+// checkWrites is the event that the device is about to write to memory of the program, for a work
+// request or a receive of q. What the receives in the same memory had is not known any more.
+func (c *Context) checkWrites(q *queuePair, into []check.Span) {
+	c.filled.add(into)
+	for _, x := range c.seenReceives(q) {
+		if overlap(x.spans, into) {
+			x.known.Store(false)
+		}
+	}
+}
+
+// checkPostedReceives is the event that a work request with this memory is posted. Some of it may
+// be that of a receive that is posted.
+func (q *queuePair) checkPostedReceives(own []check.Span, work string, site check.Site, reads bool) {
+	for _, x := range q.ctx.seenReceives(q) {
+		for _, s := range x.spans {
+			for _, o := range own {
+				if !o.Overlaps(s) {
+					continue
+				}
+				x.shared.Store(true)
+				if x.known.Store(false); o != s || reads { // or nobody looks at what arrives
+					q.ctx.dev.check.AddAt(inCall, site, check.Shares(q.String(), work, reads, s, o))
+				}
+			}
+		}
+	}
+}
+
+// seenReceives returns the receives that the device has looked at, of all queues, or of that of q
+// alone if there are many.
+func (c *Context) seenReceives(q *queuePair) (all []*seenReceive) {
+	c.pairsMu.RLock()
+	defer c.pairsMu.RUnlock()
+	const few = 16
+	for _, p := range c.pairs {
+		if p == q || len(c.pairs) <= few {
+			p.recv.mu.Lock()
+			all = append(all, p.recv.seen...)
+			p.recv.mu.Unlock()
+		}
+	}
+	return all
+}
+
+// checkFilled is the event that a message is about to be copied to a receive.
+func (q *queuePair) checkFilled(id uint64, x *seenReceive) {
+	if q.checked == nil || x == nil || x.shared.Load() {
+		return
+	}
+	if work := x.used.Load(); work != nil {
+		q.ctx.dev.check.Add(check.UsesReceive(q.receivesName(), id, *work))
+		return
+	}
+	if !x.known.Load() {
+		return
+	}
+	if now := look(x.pd, x.list, receiveLimit); now.known && now.sum != x.sum && x.known.Load() && !x.shared.Load() {
+		q.ctx.dev.check.Add(check.WritesReceive(q.receivesName(), id))
+	}
+}
