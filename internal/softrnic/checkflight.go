@@ -136,6 +136,9 @@ func (q *queuePair) checkMemory(s *sender, number int) {
 		return
 	}
 	x := f.checked
+	if isAtomic(w.Op) && w.Addr%8 != 0 {
+		x.k.AddAt(posted, x.posted, check.Unaligned(w.RKey, w.Addr))
+	}
 	x.list, x.text = slices.Clone(w.SGEs), fmt.Sprintf("%#x (%v, %d bytes)", f.id, f.op, f.n)
 	x.number, x.silent = number, !f.signaled
 	own, reading := x.pd.spansOf(x.list, uint64(f.n)), false
@@ -390,6 +393,9 @@ func (f *flight) checkBegins() {
 func (q *queuePair) checkSent(f *flight) {
 	if x := f.checked; x != nil {
 		if x.done.Store(true); isRead(f.op) {
+			if x.list != nil { // again, for who has looked since checkSink
+				x.pd.filled.add(x.spans())
+			}
 			x.pd.sinks.ends(f)
 		}
 	}

@@ -88,15 +88,33 @@ func (m *filledMemory) since(n uint64, some []check.Span) bool {
 	return false
 }
 
+// fewPairs are so few queue pairs that all of them are looked at for one.
+const fewPairs = 16
+
+// checkPairsLocked is the event that a queue pair has come or gone.
+//
+// +checklocks:c.pairsMu
+func (c *Context) checkPairsLocked() {
+	if c.dev.check != nil {
+		all := slices.Collect(maps.Values(c.pairs))
+		c.checked.Store(&all)
+	}
+}
+
+// checkedPairs returns the queue pairs. The caller must not change the slice.
+func (c *Context) checkedPairs() []*queuePair {
+	if all := c.checked.Load(); all != nil {
+		return *all
+	}
+	return nil
+}
+
 // lookNow looks at what the program has posted, while a thread of it waits. Posting a receive makes
 // no system call, so the device looks when the program makes one.
 func (c *Context) lookNow() {
-	c.pairsMu.RLock()
-	pairs := slices.Collect(maps.Values(c.pairs))
-	c.pairsMu.RUnlock()
-	const few = 16
+	pairs := c.checkedPairs()
 	for _, q := range pairs {
-		if len(pairs) <= few {
+		if len(pairs) <= fewPairs {
 			q.lookAtSends()
 		}
 		q.checkRoom()
@@ -186,15 +204,14 @@ func (q *queuePair) checkPostedReceives(own []check.Span, work string, site chec
 // seenReceives returns the receives that the device has looked at, of all queues, or of that of q
 // alone if there are many.
 func (c *Context) seenReceives(q *queuePair) (all []*seenReceive) {
-	c.pairsMu.RLock()
-	defer c.pairsMu.RUnlock()
-	const few = 16
-	for _, p := range c.pairs {
-		if p == q || len(c.pairs) <= few {
-			p.recv.mu.Lock()
-			all = append(all, p.recv.seen...)
-			p.recv.mu.Unlock()
-		}
+	pairs := c.checkedPairs()
+	if len(pairs) > fewPairs {
+		pairs = []*queuePair{q}
+	}
+	for _, p := range pairs {
+		p.recv.mu.Lock()
+		all = append(all, p.recv.seen...)
+		p.recv.mu.Unlock()
 	}
 	return all
 }

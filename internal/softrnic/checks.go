@@ -183,10 +183,14 @@ func (pd *protectionDomain) checkRefusal(key uint32, remote, own bool, s check.S
 // +checklocks:q.mu
 func (q *queuePair) hasOwnPeerLocked() bool {
 	l, d := q.link, q.ctx.dev
-	if l == nil || !d.has(addrPort(l.conn.RemoteAddr()).Addr().As16()) {
+	if l == nil {
 		return false
 	}
-	return l.kind == linkPlain || d.find(l.peer) != nil
+	at := addrPort(l.conn.RemoteAddr()).Addr()
+	if l.kind == linkPlain { // the peer has no number
+		return d.has(at.As16())
+	}
+	return (d.has(at.As16()) || at.IsLoopback()) && d.find(l.peer) != nil
 }
 
 // checkUse is the event that n bytes at addr of the program's memory are accessed through m.

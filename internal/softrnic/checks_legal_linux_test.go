@@ -44,6 +44,34 @@ func (p *program) registerAt(b []byte, va uint64) guest.MR {
 	return guest.MR{Handle: binary.LittleEndian.Uint32(out), Key: binary.LittleEndian.Uint32(out[8:]), Local: binary.LittleEndian.Uint32(out[4:]), Addr: va}
 }
 
+// TestCheckRegistration: rights that no memory region may have are a finding, and rights that the
+// device does not know are none.
+func TestCheckRegistration(t *testing.T) {
+	p, log := newChecked(t)
+	register := func(a uverbs.Access) {
+		in := make([]byte, 8)
+		for _, v := range []uint64{guest.Address(p.mr.B), 64, 0} {
+			in = binary.LittleEndian.AppendUint64(in, v)
+		}
+		in = binary.LittleEndian.AppendUint32(in, p.pd)
+		in = binary.LittleEndian.AppendUint32(in, uint32(a))
+		if _, _, err := p.Do(uint32(uverbs.RegMR), in, nil, 12, 0); err == nil {
+			t.Errorf("rights %#x: no error", a)
+		}
+	}
+	register(1 << 19)
+	log.wants()
+	register(uverbs.RemoteWrite)
+	log.wants("check=refused")
+}
+
+// TestCheckUnalignedAtomic: an atomic needs an aligned word.
+func TestCheckUnalignedAtomic(t *testing.T) {
+	p, log, a, _ := checkedPairs(t, nil)
+	post(t, a, guest.WR{ID: 1, Op: guest.OpFetchAdd, Flags: guest.Signaled, Remote: p.mr.Addr + 4100, Key: p.mr.Key, List: []guest.SGE{p.mr.Part(0, 8)}})
+	log.has("not aligned to 8 bytes")
+}
+
 // completions waits until so many completions are in a queue.
 func (p *program) completions(cq *guest.CQ, want int) {
 	p.t.Helper()

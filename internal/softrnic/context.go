@@ -76,6 +76,9 @@ type Context struct {
 	// pairs are the queue pairs of qps, for the doorbell, by their handles.
 	pairsMu locks.RWMutex[locks.RNICPairs]
 	pairs   map[uint32]*queuePair // +checklocks:pairsMu
+	// checked are those of pairs, for package check, which asks while more is locked; nil if the
+	// program is not checked
+	checked atomic.Pointer[[]*queuePair]
 
 	// shown are the objects of the maps above, for Objects
 	shown shown

@@ -1,6 +1,7 @@
 package softrnic
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"sync/atomic"
@@ -336,6 +337,10 @@ func total(list []byte) (n uint64) {
 //
 // +checklocks:c.mu
 func (c *commands) RegMR(r uverbs.MemoryRegion) (handle uint32, k uverbs.Keys, err error) {
+	// A right that the device does not know may be a question
+	if err := checkAccess(r.Access); errors.Is(err, syscall.EINVAL) && c.pds[r.PD] != nil {
+		c.checkRefused(c.pds[r.PD], "ibv_reg_mr", err)
+	}
 	m, err := c.newRegionLocked(r)
 	if err != nil {
 		return 0, k, err

@@ -206,6 +206,7 @@ func (c *Context) enlistLocked(q *queuePair) {
 	}
 	c.pairsMu.Lock()
 	c.pairs[q.handle] = q
+	c.checkPairsLocked()
 	c.pairsMu.Unlock()
 }
 
@@ -375,6 +376,7 @@ func (c *Context) destroyQPLocked(q *queuePair) {
 	c.shown.remove(q.handle)
 	c.pairsMu.Lock()
 	delete(c.pairs, q.handle)
+	c.checkPairsLocked()
 	c.pairsMu.Unlock()
 	c.dev.remove(q)
 	q.checkReset(true)

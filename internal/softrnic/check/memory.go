@@ -26,6 +26,11 @@ func Denies(key uint32, remote bool, why string) Finding {
 	return Finding{Access, keyName(key, remote), why}
 }
 
+// Unaligned is the event that the program posts an atomic for a word that is not aligned.
+func Unaligned(rkey uint32, addr uint64) Finding {
+	return Finding{Access, keyName(rkey, true), fmt.Sprintf("an atomic at %#x, which is not aligned to 8 bytes", addr)}
+}
+
 func keyName(key uint32, remote bool) string {
 	if remote {
 		return fmt.Sprintf("rkey %#x", key)
