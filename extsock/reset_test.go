@@ -357,3 +357,32 @@ func TestListenWithoutCertificate(t *testing.T) {
 		}
 	}
 }
+
+// TestCloseReadBehindARead: the same if a Read has taken the beginning of a message from the
+// receive buffer, and CloseRead comes while the rest is there.
+func TestCloseReadBehindARead(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		a, b := simPair(t, simtoe.Config{}, side{}, side{})
+		read := make(chan error)
+		go func() {
+			_, err := io.ReadFull(b, make([]byte, 1))
+			read <- errors.Join(err, b.CloseRead())
+		}()
+		synctest.Wait() // the Read receives by itself
+		if _, err := a.Write([]byte("important")); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-read; err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(b); string(got) != "mportant" || err != nil {
+			t.Errorf("ReadAll after CloseRead = %q, %v", got, err)
+		}
+		b.Close()
+		if n, err := a.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+			t.Errorf("the peer's Read = %d, %v, want io.EOF", n, err)
+		}
+		a.Close()
+		settle()
+	})
+}

@@ -164,7 +164,8 @@ func (in *lockedDelivery) beginLook() bool {
 func (in *lockedDelivery) show(p []byte) (n int, all, ended bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return in.delivery.unread.Show(p)
+	n, all, ended = in.delivery.unread.Show(p)
+	return n, all, ended && len(in.delivery.rest) == 0
 }
 
 // use takes len(p) bytes that a Look has shown, or fewer if Close has discarded them. They go to p.

@@ -44,10 +44,7 @@ func (b *delivery) stays(payload []byte) bool {
 // as accept returns them.
 func (b *delivery) takeRest(self bool) (over, freed bool, back int) {
 	switch {
-	case b.unread.Discards():
-		if len(b.rest) > 0 {
-			b.unread.Lose()
-		}
+	case b.unread.HasLost(): // Close has come: see delivery.close
 		b.rest = nil
 	case self:
 		b.serve(b.rest)

@@ -42,7 +42,7 @@ func (b *delivery) begin(p []byte, note *rdmap.Completion) (outcome, taking) {
 		return behind, taking{}
 	case b.unread.Len() > 0:
 		return took, b.take(p, note)
-	case b.unread.IsOver():
+	case b.isOver():
 		return ended, taking{}
 	}
 	b.reader.become(readerWaiting)
@@ -76,5 +76,9 @@ func (b *delivery) leave() readResult {
 
 // has reports whether a Read has something to come back for.
 func (b *delivery) has() bool {
-	return b.reader.isServed() || b.unread.Len() > 0 || b.unread.IsOver()
+	return b.reader.isServed() || b.unread.Len() > 0 || b.isOver()
 }
+
+// isOver reports whether Reads get nothing behind what is unread. The rest in the receive buffer
+// has arrived: CloseRead leaves it to Reads.
+func (b *delivery) isOver() bool { return b.unread.IsOver() && len(b.rest) == 0 }

@@ -3,7 +3,7 @@
 
 int main(int argc, char **argv) {
 	open_device(argc, argv);
-	with.inline_data = fault ? 1000 : 128;
+	with.inline_data = fault ? 1000 : 64;
 	struct end a = make_end(), b = make_end();
 	join(&a, &b);
 	return done(&a, &b);
