@@ -181,7 +181,7 @@ func TestLayersFromOutside(t *testing.T) {
 	}
 	cmd := exec.Command("go", "run", ".")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod", "GOPROXY=off")
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod", "GOPROXY=off", "GOSUMDB=off")
 	out, err := cmd.CombinedOutput()
 	if want := "RDMA Write 1: success, 5 bytes\nhello\n"; err != nil || string(out) != want {
 		t.Errorf("%v, it prints\n%s", err, out)
