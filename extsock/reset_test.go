@@ -358,8 +358,8 @@ func TestListenWithoutCertificate(t *testing.T) {
 	}
 }
 
-// TestCloseReadBehindARead: the same if a Read has taken the beginning of a message from the
-// receive buffer, and CloseRead comes while the rest is there.
+// TestCloseReadBehindARead: CloseRead also leaves to Reads the rest of a message that is still in
+// the receive buffer, because an earlier Read had no room for it.
 func TestCloseReadBehindARead(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simPair(t, simtoe.Config{}, side{}, side{})

@@ -87,8 +87,8 @@ func (g *Gate) Wait() {
 // goroutine that shuts the Gate and calls o.GateOpened. So a goroutine that waits for long needs no
 // stack meanwhile. Everything before Leave happens before that call.
 //
-// That goroutine is in the synctest bubble of the caller of Open, or in none. So what was made
-// outside a bubble must not be opened inside: the clock of the bubble would be its own.
+// That goroutine is in the synctest bubble of the caller of Open, or in none. So a Gate that was
+// made outside a bubble must not be opened inside one: GateOpened would see the bubble's clock.
 func (g *Gate) Leave(o Opened) (open bool) {
 	g.opened = o
 	if g.back == nil {

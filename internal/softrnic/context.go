@@ -76,8 +76,8 @@ type Context struct {
 	// pairs are the queue pairs of qps, for the doorbell, by their handles.
 	pairsMu locks.RWMutex[locks.RNICPairs]
 	pairs   map[uint32]*queuePair // +checklocks:pairsMu
-	// checked are those of pairs, for package check, which asks while more is locked; nil if the
-	// program is not checked
+	// checked has the queue pairs of pairs, for package check, which needs them while mutexes of a
+	// higher rank than pairsMu are locked. It is nil if the program is not checked
 	checked atomic.Pointer[[]*queuePair]
 
 	// shown are the objects of the maps above, for Objects
