@@ -353,4 +353,7 @@ var cmdFaults = []Fault{
 	{Name: "an upload does not wait for the connection of an interrupted one", File: "cmd/rddp/internal/filecopy/serverconn.go",
 		Old: "!errors.Is(err, ErrBusy) || n == busyPauses", New: "!errors.Is(err, ErrBusy) || n >= 0",
 		Package: "cmd/rddp/internal/filecopy", Tests: "^TestBusyForAMoment$"},
+	{Name: "what a demo that is killed has started lives on", File: "cmd/rddp/internal/demo/stopped_linux.go",
+		Old: "Pdeathsig: syscall.SIGKILL", New: "",
+		Package: "cmd/rddp", Tests: "^TestDemoKilled$"},
 }
