@@ -124,23 +124,23 @@ func TestGateThatIsLeft(t *testing.T) {
 		g, c := NewGate(way), &counted{opened: make(chan struct{})}
 		g.Open()
 		if !g.Leave(c) {
-			t.Errorf("%v: the Gate was open", way)
+			t.Fatalf("%v: the Gate was open", way)
 		}
 		for round := range int32(3) {
 			if g.Leave(c) {
-				t.Errorf("%v: the Gate was shut", way)
+				t.Fatalf("%v: the Gate was shut", way)
 			}
 			g.Open()
 			<-c.opened
 			if n := c.runs.Load(); n != round+1 {
-				t.Errorf("%v: %d goroutines, want %d", way, n, round+1)
+				t.Fatalf("%v: %d goroutines, want %d", way, n, round+1)
 			}
 		}
 		g.Open()
 		g.Open()
 		g.Wait()
 		if g.Leave(c) || c.runs.Load() != 3 {
-			t.Errorf("%v: an opening counted twice", way)
+			t.Fatalf("%v: an opening counted twice", way)
 		}
 	}
 }
