@@ -5,8 +5,10 @@
 // Usage: floor [-conns list] [-lines list] [-opened n] [-rounds n] [-time duration]
 //
 // The first table has round trips of 1 KiB on many connections. Before each message, each end
-// changes one byte in each of a number of cache lines that belong to that connection alone. The
-// ratio compares with the same program without such lines.
+// changes one byte in each of a number of cache lines that belong to that connection alone and lie
+// on four pages, in random order. The CPU can fetch them "together", or has to fetch them "one by
+// one", because each says where the next one is. The ratios, of the rate and of the processor time
+// of both ends, compare with the same program without such lines.
 //
 // The second table has the opening of a connection, one after another. "exchange" is a connect and
 // the minimum of an MPA startup: a request, a reply, and the first FPDU of the Initiator, for which
@@ -76,20 +78,31 @@ func main() {
 }
 
 func measure(conns, lines []int, opened, rounds int, d time.Duration) error {
-	fmt.Printf("| connections | cache lines of each end | ratio | round trips per second |\n| --- | --- | --- | --- |\n")
+	fmt.Printf("| connections | cache lines of each end | rate | processor time | µs |\n| --- | --- | --- | --- | --- |\n")
+	loads := []load{{}}
+	for _, l := range lines {
+		loads = append(loads, load{Lines: l}, load{Lines: l, Chain: true})
+	}
 	for _, n := range conns {
-		rates := make([][]float64, 1+len(lines))
+		rates, cpus := make([][]float64, len(loads)), make([][]float64, len(loads))
 		for range rounds { // the contenders take turns
-			for i, l := range append([]int{0}, lines...) {
-				r, err := echoes(n, l, d)
+			for i, l := range loads {
+				s, err := echoes(n, l, d)
 				if err != nil {
 					return err
 				}
-				rates[i] = append(rates[i], r)
+				rates[i], cpus[i] = append(rates[i], s.rate), append(cpus[i], s.cpu)
 			}
 		}
-		for i, l := range lines {
-			fmt.Printf("| %d | %d | %s | %.0f |\n", n, l, ratio(rates[1+i], rates[0]), median(rates[1+i]))
+		for i, l := range loads {
+			what := "0"
+			switch {
+			case l.Chain:
+				what = fmt.Sprint(l.Lines, ", one by one")
+			case l.Lines > 0:
+				what = fmt.Sprint(l.Lines, ", together")
+			}
+			fmt.Printf("| %d | %s | %s | %s | %.1f |\n", n, what, ratio(rates[i], rates[0]), ratio(cpus[i], cpus[0]), median(cpus[i]))
 		}
 	}
 	var connect, exchange []float64
@@ -125,35 +138,62 @@ func median(x []float64) float64 {
 	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
 }
 
-// start runs this program as the other process, and returns its address. stop ends that process.
-func start(what string) (addr string, stop func(), err error) {
-	self, err := os.Executable()
-	if err != nil {
-		return "", nil, err
-	}
-	cmd := exec.Command(self, "-server", what)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return "", nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return "", nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return "", nil, err
-	}
-	stop = func() { in.Close(); cmd.Wait() }
-	addr, err = bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		stop()
-		return "", nil, err
-	}
-	return strings.TrimSpace(addr), stop, nil
+// A process is the other end.
+type process struct {
+	addr string
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *bufio.Reader
 }
 
-// serve is the other process. It ends when its standard input does.
+// start runs this program as the other process.
+func start(what string) (*process, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	p := &process{cmd: exec.Command(self, "-server", what)}
+	p.cmd.Stderr = os.Stderr
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.out = bufio.NewReader(out)
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	if p.addr, err = p.out.ReadString('\n'); err != nil {
+		p.stop()
+		return nil, err
+	}
+	p.addr = strings.TrimSpace(p.addr)
+	return p, nil
+}
+
+// stop ends the process.
+func (p *process) stop() {
+	p.in.Close()
+	p.cmd.Wait()
+}
+
+// bothEnds returns the processor time that this process and the other one have taken.
+func (p *process) bothEnds() (time.Duration, error) {
+	if _, err := fmt.Fprintln(p.in); err != nil {
+		return 0, err
+	}
+	s, err := p.out.ReadString('\n')
+	if err != nil {
+		return 0, err
+	}
+	there, err := time.ParseDuration(strings.TrimSpace(s))
+	return there + processTime(), err
+}
+
+// serve is the other process. It answers each line of its standard input with the processor time
+// that it has taken, and ends when its standard input does.
 func serve(what string) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -161,16 +201,18 @@ func serve(what string) error {
 	}
 	fmt.Println(l.Addr())
 	go func() {
-		io.Copy(io.Discard, os.Stdin)
+		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+			fmt.Println(processTime())
+		}
 		os.Exit(0)
 	}()
 	handle := answerOpening
 	if s, ok := strings.CutPrefix(what, "echo "); ok {
-		lines, err := strconv.Atoi(s)
-		if err != nil {
+		var l load
+		if _, err := fmt.Sscan(s, &l.Lines, &l.Chain); err != nil {
 			return err
 		}
-		handle = func(c net.Conn) { answer(c, newState(lines)) }
+		handle = func(c net.Conn) { answer(c, newState(l)) }
 	}
 	for {
 		c, err := l.Accept()

@@ -27,11 +27,11 @@ func answerOpening(c net.Conn) {
 
 // openings opens n connections one after another, and returns the seconds for one.
 func openings(n int, exchange bool) (float64, error) {
-	addr, stop, err := start("open")
+	p, err := start("open")
 	if err != nil {
 		return 0, err
 	}
-	defer stop()
+	defer p.stop()
 	conns := make([]net.Conn, 0, n)
 	defer func() {
 		for _, c := range conns {
@@ -41,7 +41,7 @@ func openings(n int, exchange bool) (float64, error) {
 	b := make([]byte, startupFrame)
 	begin := time.Now()
 	for range n {
-		c, err := net.Dial("tcp", addr)
+		c, err := net.Dial("tcp", p.addr)
 		if err != nil {
 			return 0, err
 		}
