@@ -24,7 +24,7 @@ type life struct {
 	managed bool
 	// the state to which the program has taken it, if managed. The device takes it to RTS with the
 	// connection, and a program of InfiniBand's connection manager does so itself once it learns of
-	// the connection.
+	// the connection. By then the connection may have ended, and the queue pair be in ERR.
 	told uverbs.State
 }
 
@@ -266,14 +266,15 @@ func (v *life) seen() uverbs.State {
 	return v.attrs.State
 }
 
-// follows is the event that the program takes its queue pair to a state that the queue pair has
-// passed already: see isAhead.
+// follows is the event that the program takes its queue pair to ERR, or to a state that the queue
+// pair has passed already: see isAhead.
 func (v *life) follows(to uverbs.State) { v.told = to }
 
 // isAhead reports whether a connection manager has taken the queue pair to RTS before the program
-// has.
+// has. The end of the connection changes nothing in that: it is no reason to refuse the program the
+// changes that it makes once it learns of the connection, before it learns of the end.
 func (v *life) isAhead() bool {
-	return v.managed && v.attrs.State == uverbs.RTS && v.told < uverbs.RTS
+	return v.managed && v.told < uverbs.RTS && (v.attrs.State == uverbs.RTS || v.attrs.State == uverbs.Err)
 }
 
 // misses is the event that the peer has left in order. Work requests may be under way.

@@ -256,6 +256,9 @@ func (q *queuePair) modify(a *uverbs.Change) error {
 		to = a.To.State
 	}
 	if to == uverbs.Err || to == uverbs.Reset {
+		if to == uverbs.Err {
+			q.life.follows(to)
+		}
 		q.mu.Unlock()
 		if to == uverbs.Err {
 			(&end{q: q, status: uverbs.FlushErr, why: programEnds, steps: endToErr}).run()

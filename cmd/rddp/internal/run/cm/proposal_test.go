@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net/netip"
 	"reflect"
@@ -420,6 +421,71 @@ func TestAttributes(t *testing.T) {
 			}
 			server.inRTS(client, column, tt.server)
 		})
+	}
+}
+
+// TestPeerDisconnectsAtOnce: a peer that disconnects as soon as it has accepted does not stand in
+// the way of a program that has not moved its queue pair yet. As with InfiniBand, where a peer
+// cannot change the state of a queue pair, the program takes it to RTS, is connected, and is
+// disconnected.
+func TestPeerDisconnectsAtOnce(t *testing.T) {
+	for _, before := range []uverbs.State{uverbs.Reset, uverbs.Init, uverbs.RTR} {
+		t.Run(before.String(), func(t *testing.T) {
+			server, client := newParty(t, 1), newParty(t, 2)
+			client.route(server.listen())
+			if before > uverbs.Reset {
+				client.change(uverbs.Init)
+			}
+			param := ucma.ConnParam{QPN: client.qpn, Responder: 1, Initiator: 1, Valid: true}
+			client.do(ucma.Connect, (&ucma.ConnRequest{ID: client.id, Param: param}).AppendConnect(nil))
+			server.id = server.event(ucma.ConnectRequest).ID
+			param.QPN = server.qpn
+			server.do(ucma.Accept, (&ucma.ConnRequest{UID: 3, ID: server.id, Param: param}).AppendAccept(nil))
+			server.event(ucma.Established)
+			client.event(ucma.ConnectResponse)
+			if before > uverbs.Init {
+				client.change(uverbs.RTR)
+			}
+			server.do(ucma.Disconnect, ucma.Numbers{ID: server.id}.AppendPlain(nil)[:4])
+			client.event(ucma.Disconnected)
+			client.is(uverbs.Err)
+			for s := before + 1; s <= uverbs.RTS; s++ {
+				client.change(s)
+			}
+			client.do(ucma.Accept, (&ucma.ConnRequest{ID: client.id}).AppendAccept(nil))
+			client.is(uverbs.Err)
+			to := uverbs.Change{Handle: client.qp, Mask: uverbs.MaskState, To: uverbs.Attributes{State: uverbs.RTS}}
+			if _, _, err := client.ctx.Do(nil, uverbs.ModifyQP, to.AppendTo(nil), nil); !errors.Is(err, syscall.EINVAL) {
+				t.Errorf("from ERR to RTS: %v", err)
+			}
+		})
+	}
+}
+
+// TestAheadOfDisconnect: once a program has taken its queue pair to ERR itself, it cannot take it
+// through the states that a connection manager would have passed.
+func TestAheadOfDisconnect(t *testing.T) {
+	server, client := newParty(t, 1), newParty(t, 2)
+	client.route(server.listen())
+	client.change(uverbs.Init)
+	param := ucma.ConnParam{QPN: client.qpn, Responder: 1, Initiator: 1, Valid: true}
+	client.do(ucma.Connect, (&ucma.ConnRequest{ID: client.id, Param: param}).AppendConnect(nil))
+	server.id = server.event(ucma.ConnectRequest).ID
+	param.QPN = server.qpn
+	server.do(ucma.Accept, (&ucma.ConnRequest{UID: 3, ID: server.id, Param: param}).AppendAccept(nil))
+	client.event(ucma.ConnectResponse)
+	client.verb(uverbs.ModifyQP, (&uverbs.Change{Handle: client.qp, Mask: uverbs.MaskState, To: uverbs.Attributes{State: uverbs.Err}}).AppendTo(nil))
+	mask, a, _ := client.attr(uverbs.RTR)
+	if _, _, err := client.ctx.Do(nil, uverbs.ModifyQP, (&uverbs.Change{Handle: client.qp, Mask: mask, To: a}).AppendTo(nil), nil); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("from ERR to RTR: %v", err)
+	}
+}
+
+// is checks the state of the queue pair.
+func (p *party) is(want uverbs.State) {
+	p.t.Helper()
+	if s := p.query().State; s != want {
+		p.t.Errorf("QUERY_QP of %d: the state is %v, want %v", p.uid, s, want)
 	}
 }
 
