@@ -16,6 +16,8 @@ import (
 type Contact struct {
 	domain ddp.Domain // without memory
 	conn   *conn.Conn
+	left   context.Context // done once the program has disconnected
+	leave  context.CancelFunc
 }
 
 // Config returns the configuration with which a connection with frames must begin. No peer may
@@ -67,14 +69,36 @@ func (t *Contact) Start(c *conn.Conn, _ Wire, initiator bool, _ uint32, _ *uverb
 		return err
 	}
 	t.conn = c
+	t.left, t.leave = context.WithCancel(context.Background())
 	go func() {
 		// A peer with a queue pair may send frames, which a Contact cannot answer.
 		_, _ = c.Read(make([]byte, frameLen))
-		_ = c.Close() // nothing can be done about it
+		if t.left.Err() == nil { // the peer has disconnected first
+			ended()
+			select {
+			case <-t.left.Done():
+			case <-time.After(disconnectTime):
+			}
+			_ = c.Close() // that is the answer, and nothing can be done about an error
+			return
+		}
+		_ = c.Close() // as above
 		ended()
 	}()
 	return nil
 }
 
-// Disconnect ends the connection of t.
-func (t *Contact) Disconnect() { t.conn.SetReadDeadline(time.Unix(1, 0)) }
+// disconnectTime is how long an end that disconnects waits for the peer's program to do so, too.
+// InfiniBand's connection manager tells a program that its connection has ended only once the
+// peer's program knows that, and has answered. Its requests to disconnect time out after a minute.
+const disconnectTime = 10 * time.Second
+
+// Disconnect ends the connection of t, or answers the peer that has done so.
+func (t *Contact) Disconnect() {
+	if t.left.Err() != nil {
+		return
+	}
+	t.conn.SetReadDeadline(time.Now().Add(disconnectTime))
+	t.leave()
+	_ = say(t.conn, frame{kind: frameBye}) // if it fails, the peer is gone
+}

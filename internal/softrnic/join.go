@@ -318,8 +318,11 @@ func (q *queuePair) joinLocked() {
 }
 
 // sayHere sends the first frame.
-func sayHere(c *conn.Conn) error {
-	_, err := c.PostBatch([]rdmap.WorkRequest{{Op: rdmap.WorkSend, Data: iAmHere.appendTo(nil), Inline: true, Unsignaled: true}})
+func sayHere(c *conn.Conn) error { return say(c, iAmHere) }
+
+// say sends a frame on a connection that has no link.
+func say(c *conn.Conn, f frame) error {
+	_, err := c.PostBatch([]rdmap.WorkRequest{{Op: rdmap.WorkSend, Data: f.appendTo(nil), Inline: true, Unsignaled: true}})
 	return err
 }
 

@@ -179,7 +179,7 @@ func (i *id) checkLeft() {
 //
 // +checklocksignore: the caller holds the CM's mutex
 func (i *id) destroy() {
-	was := i.state
+	was, there := i.state, i.isThere()
 	i.become(destroyed)
 	delete(i.cm.ids, i.num)
 	i.cm.check.Unmakes(i)
@@ -203,7 +203,7 @@ func (i *id) destroy() {
 	if was == requested {
 		i.refuse(nil)
 	}
-	if was == connected && i.end != nil {
+	if there && i.end != nil {
 		i.disconnect()
 	}
 }

@@ -309,11 +309,15 @@ func (c *Channel) disconnectLocked(_ Caller, in []byte, _ int) (a answer, err er
 		return a, err
 	case i.state < connecting || i.space.Datagrams() || i.cm.wire == softrnic.Plain && !i.wasThere:
 		return a, uverbs.Refuse(syscall.EINVAL, "the id is %v, and was never connected", i.state)
-	case i.state == connected:
+	case i.isThere():
 		i.disconnect()
 	}
 	return a, nil
 }
+
+// isThere reports whether i has a connection, or has had one that the peer has ended: the peer may
+// wait for an answer to that.
+func (i *id) isThere() bool { return i.state == connected || i.state == over && i.wasThere }
 
 func addrPort(a net.Addr) netip.AddrPort {
 	t, ok := a.(interface{ AddrPort() netip.AddrPort }) // a *net.TCPAddr, or an shm.Addr

@@ -3,6 +3,8 @@
 package cm
 
 import (
+	"fmt"
+	"syscall"
 	"testing"
 
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
@@ -72,18 +74,47 @@ func TestWithoutQueuePair(t *testing.T) {
 				t.Errorf("the reply has %+v", e.Param)
 			}
 			server.event(ucma.Established)
-			switch {
-			case tt.clientEnds:
-				client.disconnect()
-			case tt.serverDies:
+			first, second := server, client
+			if tt.clientEnds {
+				first, second = client, server
+			}
+			if tt.serverDies {
 				server.ch.Close()
-			default:
+			} else {
+				first.disconnect()
+			}
+			second.event(ucma.Disconnected)
+			second.disconnect()
+			if !tt.serverDies {
+				first.event(ucma.Disconnected)
+			}
+		})
+	}
+}
+
+// TestDisconnectedLast: a program that disconnects learns of the end of its connection only once
+// the peer's program has learned of it, and has answered: by DISCONNECT, or by its own end.
+func TestDisconnectedLast(t *testing.T) {
+	for _, dies := range []bool{false, true} {
+		t.Run(fmt.Sprint("the peer dies: ", dies), func(t *testing.T) {
+			server, client := newParty(t, 1), newParty(t, 2)
+			client.route(server.listen())
+			client.connect(0x77, "")
+			server.accept(0x78, "")
+			client.event(ucma.ConnectResponse)
+			server.event(ucma.Established)
+			client.disconnect()
+			client.disconnect() // a second one changes nothing
+			server.event(ucma.Disconnected)
+			if ok, _ := client.ch.Take(func(*ucma.Event) syscall.Errno { return 0 }); ok {
+				t.Error("the program that disconnects has an event before the peer has answered")
+			}
+			if dies {
+				server.ch.Close()
+			} else {
 				server.disconnect()
 			}
 			client.event(ucma.Disconnected)
-			if !tt.serverDies {
-				server.event(ucma.Disconnected)
-			}
 		})
 	}
 }
