@@ -293,7 +293,7 @@ var runFaults = []Fault{
 	{Name: "PSNs that differ are not found", File: "internal/softrnic/check/ends.go",
 		Old: "to.Reliable && from.SQPSN != to.RQPSN", New: "to.Reliable && from.SQPSN == to.RQPSN+100",
 		Package: "internal/softrnic/check", Tests: "^TestEnds$"},
-	{Name: "a failed completion has all its fields", File: "internal/softrnic/checkqueues.go",
+	{Name: "a failed completion has all its fields", File: "internal/softrnic/checkrubbish.go",
 		Old: "Op: rubbish, Len: rubbish,", New: "Op: w.Op, Len: w.Len,",
 		Package: "internal/softrnic", Tests: "^TestCheckRubbish$"},
 	{Name: "findings do not set the exit status", File: "cmd/rddp/internal/run/supervisor_linux.go",

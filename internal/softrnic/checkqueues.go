@@ -10,7 +10,6 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/internal/softrnic/check"
-	"github.com/rddp/rddp/internal/softrnic/fault"
 )
 
 // This file tells package check about the queues. A method does nothing unless the program is
@@ -135,6 +134,7 @@ func (q *queuePair) checkPosted(s *sender, slot uint32) {
 	f.checked = &checkedFlight{k: q.ctx.dev.check, of: q.String(), pd: q.pd, posted: q.checkTakes(slot)}
 	number := 0
 	q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { number = p.Number() + 1; return nil })
+	q.checkRubbish(s)
 	q.checkMemory(s, number)
 	q.checkUses(s, number)
 	// Another thread may poll and then post meanwhile, so what waits is read first.
@@ -300,23 +300,6 @@ func (q *completionQueue) checkPutLocked(w *uverbs.WC, lost bool) {
 			q.ctx.dev.check.Add(f)
 		}
 	}
-}
-
-// rubbishLocked returns a completion as the program gets it. A program that is checked, or whose
-// device takes that liberty, gets rubbish in the fields of a failed one that have no meaning, so
-// that it notices if it uses them.
-//
-// +checklocks:q.mu
-func (q *completionQueue) rubbishLocked(w *uverbs.WC) *uverbs.WC {
-	faults := q.ctx.dev.faults
-	if w.Status == uverbs.Success || q.checked == nil && !faults.Takes(fault.Undefined) {
-		return w
-	}
-	if q.checked == nil {
-		faults.Took(fault.Undefined)
-	}
-	const rubbish = 0xdbdbdbdb
-	return &uverbs.WC{ID: w.ID, Status: w.Status, QPN: w.QPN, Op: rubbish, Len: rubbish, SrcQPN: rubbish, Immediate: [4]byte{0xdb, 0xdb, 0xdb, 0xdb}}
 }
 
 // noteHeldLocked is the event that completions are held back, or are not any more.

@@ -447,6 +447,45 @@ func TestCheckRubbish(t *testing.T) {
 	if w.QPN != a.Num || w.Op <= uint32(uverbs.WCRecvImm) || w.Len <= 64 {
 		t.Errorf("queue pair %d, operation %d, %d bytes", w.QPN, w.Op, w.Len)
 	}
+	for _, tt := range []struct {
+		desc   string
+		of     uverbs.WC
+		hasLen bool
+		hasImm bool
+	}{
+		{"a Send", uverbs.WC{Op: uverbs.WCSend, Len: 64}, false, false},
+		{"a Read", uverbs.WC{Op: uverbs.WCRead, Len: 64}, true, false},
+		{"an atomic", uverbs.WC{Op: uverbs.WCFetchAdd, Len: 64}, true, false},
+		{"a receive", uverbs.WC{Op: uverbs.WCRecv, Len: 64}, true, false},
+		{"one with immediate data", uverbs.WC{Op: uverbs.WCRecv, Len: 64, Flags: uverbs.WCHasImm}, true, true},
+		{"one that has invalidated a key", uverbs.WC{Op: uverbs.WCRecv, Len: 64, Flags: uverbs.WCHasInval}, true, true},
+	} {
+		if w := withRubbish(tt.of); (w.Len == 64) != tt.hasLen || (w.Immediate == [4]byte{}) != tt.hasImm || w.Op != tt.of.Op {
+			t.Errorf("%s: %+v", tt.desc, w)
+		}
+	}
+}
+
+// TestCheckPostsRubbish: values of a completion without a meaning, and messages of a length that
+// none has, are found when they are posted.
+func TestCheckPostsRubbish(t *testing.T) {
+	for _, tt := range []struct {
+		w    guest.WR
+		want string
+	}{
+		{guest.WR{Op: uint32(uverbs.OpSend), List: []guest.SGE{{Len: rubbish}}}, "the length of the work request 0x0 is 3688618971"},
+		{guest.WR{Op: uint32(uverbs.OpSendImm), Imm: rubbish}, "the immediate data of the work request 0x0 is 3688618971"},
+		{guest.WR{Op: uint32(uverbs.OpSend), List: []guest.SGE{{Len: 1 << 31}, {Len: 1 << 31}}}, "its list has 4294967296 bytes"},
+	} {
+		p, log, a, _ := checkedPairs(t, nil)
+		for i := range tt.w.List {
+			tt.w.List[i].Addr, tt.w.List[i].Key = p.mr.Addr, p.mr.Key
+		}
+		if err := a.Post(tt.w); err != nil {
+			t.Fatal(err)
+		}
+		log.has(tt.want)
+	}
 }
 
 // TestCheckRefusals: commands and accesses that are refused are found, with the reason.

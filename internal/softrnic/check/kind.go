@@ -67,7 +67,7 @@ var kindTable = [kinds]struct {
 	Access:          {"access", "ibv_post_send(3), ibv_post_recv(3), ibv_reg_mr(3): a work request stays within the memory region and its rights, and a message within its receive", false},
 	Refused:         {"refused", "ibv_modify_qp(3), ibv_post_send(3): a command or a work request has what it needs, and values that the device and the queue pair have", false},
 	Again:           {"again", "ibv_post_send(3), ibv_post_recv(3): *bad_wr is the first work request that has not been posted", false},
-	Undefined:       {"undefined", "ibv_poll_cq(3): only byte_len bytes of a receive have a meaning, and the memory of a Read only once its completion has been polled", false},
+	Undefined:       {"undefined", "ibv_poll_cq(3): only byte_len bytes of a receive have a meaning, the memory of a Read only once its completion has been polled, and only some fields of a completion", false},
 	ReceiveQueue:    {"receive-queue", "ibv_post_recv(3), ibv_create_qp(3): at most max_recv_wr receives are posted", false},
 	Conflict:        {"conflict", "InfiniBand Architecture 9.5, ibv_post_send(3): accesses of different queue pairs to the same bytes have no order, unless one begins after the program has learnt of the end of the other", false},
 	PSN:             {"psn", "ibv_modify_qp(3): rq_psn of each end is sq_psn of the other", false},

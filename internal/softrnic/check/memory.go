@@ -123,3 +123,14 @@ func Sample(n uint64) (at []uint64) {
 	}
 	return at
 }
+
+// PostsRubbish is the event that a field of a work request has the value that the device has put
+// in fields of completions without a meaning.
+func PostsRubbish(pair, work, field string, value uint32) Finding {
+	return Finding{Undefined, pair, fmt.Sprintf("the %s of the work request %s is %d, from a field of a completion that has no meaning", field, work, value)}
+}
+
+// PostsTooLong is the event that no message may be as long, or as short, as that of a work request.
+func PostsTooLong(pair, work, why string) Finding {
+	return Finding{Access, pair, fmt.Sprintf("the work request %s is refused: %s", work, why)}
+}
