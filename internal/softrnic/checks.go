@@ -20,6 +20,7 @@ func (s *sharedQueue) String() string       { return fmt.Sprintf("SRQ %d", s.han
 func (q *queuePair) String() string         { return fmt.Sprintf("QP %d", q.num) }
 func (w *memoryWindow) String() string      { return fmt.Sprintf("MW %d", w.handle) }
 func (c *channel) String() string           { return fmt.Sprintf("completion channel %d", c.fd) }
+func (c *Context) String() string           { return fmt.Sprintf("context %d", c.number) }
 
 func (m *memoryRegion) String() string {
 	return fmt.Sprintf("MR %d (%d bytes at %#x)", m.handle, m.Len, m.Start)
@@ -40,7 +41,7 @@ const (
 // be a mistake.
 func hasPlace(c uverbs.Command) bool {
 	switch c &^ uverbs.Extended {
-	case uverbs.GetContext, uverbs.QueryDevice, uverbs.QueryPort, uverbs.QueryQP, uverbs.QuerySRQ, uverbs.ModifySRQ,
+	case uverbs.QueryDevice, uverbs.QueryPort, uverbs.QueryQP, uverbs.QuerySRQ, uverbs.ModifySRQ,
 		uverbs.DeallocPD, uverbs.DestroyAH, uverbs.DeregMR, uverbs.DeallocMW:
 		return false
 	}
@@ -64,12 +65,34 @@ func (c *Context) Exits(over <-chan struct{}) {
 	}
 }
 
-// beginExit notes which channels the program has left open, and returns the memory regions.
+// beginExit notes whether the program has left the context open, and which channels, and returns
+// the memory regions.
 func (c *Context) beginExit() []*memoryRegion {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.noteChannelsLocked()
+	c.asyncMu.Lock()
+	defer c.asyncMu.Unlock()
+	c.left = c.left || c.async != nil && c.async.IsLeft()
 	return slices.Collect(maps.Values(c.mrs))
+}
+
+// An ownSite is a Site that may be in a library of rdma-core which opens devices for the program.
+type ownSite interface {
+	check.Site
+	// IsOwn reports whether it is the program that has opened the device.
+	IsOwn() bool
+}
+
+// opens is the event that the command opens the device. librdmacm keeps it open until the process
+// ends.
+//
+// +checklocks:c.mu
+func (c *commands) opens() {
+	if s, ok := c.site.(ownSite); ok && s.IsOwn() {
+		c.own = true
+		c.makes(c.Context, created)
+	}
 }
 
 // noteChannelsLocked notes which channels the program has left open. Once its process has ended, no
@@ -113,6 +136,11 @@ func (c *Context) checkLeftLocked(k *check.Reporter) {
 			k.Add(check.Leaves(ch.String(), "ibv_destroy_comp_channel"))
 		}
 	}
+	// Whoever leaves objects cannot close their context.
+	if c.left && c.own && len(c.qps)+len(c.cqs)+len(c.srqs)+len(c.ahs)+len(c.mws)+len(c.mrs)+len(c.pds) == 0 {
+		k.Add(check.Leaves(c.String(), "ibv_close_device"))
+	}
+	k.Unmakes(c)
 }
 
 // checkRefused is the event that a command about an object has had an error, or nil.

@@ -64,6 +64,10 @@ type Context struct {
 	qps      map[uint32]*queuePair        // +checklocks:mu
 	ahs      map[uint32]*protectionDomain // +checklocks:mu
 	mws      map[uint32]*memoryWindow     // +checklocks:mu
+	// the program has opened it, and not librdmacm
+	own bool // +checklocks:mu
+	// it was open when its process ended, and no other one has used it since
+	left bool // +checklocks:mu
 
 	asyncMu locks.Mutex[locks.RNICAsync]
 	async   Channel // +checklocks:asyncMu
@@ -321,6 +325,7 @@ func (c *Context) do(h uverbs.Handler, cmd uverbs.Command, in, driverIn []byte) 
 	if c.closed {
 		return nil, nil, syscall.EIO
 	}
+	c.left = false
 	return uverbs.Execute(h, cmd, in, driverIn)
 }
 
@@ -409,6 +414,8 @@ func (c *Context) giveBackLocked(m uverbs.Mapping) {
 }
 
 // GetContext makes the channel for asynchronous events. A context has only one.
+//
+// +checklocks:c.mu
 func (c *commands) GetContext() (fd uint32, err error) {
 	c.asyncMu.Lock()
 	defer c.asyncMu.Unlock()
@@ -420,6 +427,7 @@ func (c *commands) GetContext() (fd uint32, err error) {
 		return 0, uverbs.Refuse(syscall.EMFILE, "no channel for events: %v", err)
 	}
 	c.async = ch
+	c.opens()
 	c.stopFaults = c.dev.faults.Start(func(e uverbs.EventType) { c.raise(onlyPort, e) })
 	return fd, nil
 }

@@ -174,14 +174,19 @@ func (c *channel) IsLeft() bool {
 	if c.IsClosed() {
 		return false
 	}
-	if inode, ok := pipeOf(c.maker, c.fd); ok && inode == c.inode {
+	return hasPipe(c.maker, c.fd, c.inode)
+}
+
+// hasPipe reports whether a process has a pipe, most likely under the number fd.
+func hasPipe(pid, fd int, inode uint64) bool {
+	if x, ok := pipeOf(pid, fd); ok && x == inode {
 		return true
 	}
-	all, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", c.maker)) // the program may have moved it
+	all, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid)) // the program may have moved it
 	return err == nil && slices.ContainsFunc(all, func(e os.DirEntry) bool {
 		fd, err := strconv.Atoi(e.Name())
-		inode, ok := pipeOf(c.maker, fd)
-		return err == nil && ok && inode == c.inode
+		x, ok := pipeOf(pid, fd)
+		return err == nil && ok && x == inode
 	})
 }
 

@@ -62,6 +62,7 @@ func (s *supervisor) noteExit(pid int) {
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
+		s.channels.exits(pid)
 		for _, f := range s.openFiles() {
 			if f.opener.PID == pid {
 				f.ctx.Exits(over)

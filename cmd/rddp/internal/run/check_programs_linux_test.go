@@ -107,7 +107,7 @@ func checkPlaces(t *testing.T, program, kind string, log []string) {
 // realFindings are the findings in programs of others that are right: docs/check.md has them. The
 // command line matches program, and the line of the log what.
 var realFindings = []struct{ program, what string }{
-	{`^ib_\w+ -R`, `msg="(PD|rdma_cm id) .* check=leak`},
+	{`^ib_\w+ -R`, `msg="(context|PD|rdma_cm id) .* check=leak`},
 	{`^ib_send_bw .*127.0.0.1`, `msg="CQ .* check=leak`},
 	{`^ib_atomic_lat `, `check=leak`},
 	{`^r(io)?stream -p`, `msg="rdma_cm id .* check=leak`},

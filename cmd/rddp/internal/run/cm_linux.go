@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"strconv"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -31,8 +32,16 @@ import (
 type channelFile struct {
 	near    int // the write end
 	inode   uint64
+	opener  int // the process that has opened it
+	fd      int // the number of the descriptor there
+	number  int // among all that programs have opened
 	channel *cm.Channel
+	checked *check.Reporter // nil if the program is not checked
+	// the process has ended and left the channel, and no other has used it since
+	left atomic.Bool
 }
+
+func (f *channelFile) String() string { return fmt.Sprintf("rdma_cm event channel %d", f.number) }
 
 // channels is the set of open files of rdma_cm.
 type channels struct {
@@ -42,6 +51,8 @@ type channels struct {
 	mu locks.Mutex[locks.Leaf]
 	// by the number of the write end
 	files map[int]*channelFile // +checklocks:mu
+	// how many were opened
+	opened int // +checklocks:mu
 }
 
 func (s *channels) init(log *slog.Logger) (err error) {
@@ -90,8 +101,27 @@ func (s *channels) watch() {
 }
 
 func (f *channelFile) close() {
+	if f.left.Load() {
+		f.checked.Add(check.Leaves(f.String(), "rdma_destroy_event_channel"))
+	}
 	f.channel.Close()
 	unix.Close(f.near)
+}
+
+// exits is the event that a process is about to end. It leaves the channels without ids that it has
+// opened and not closed.
+func (s *channels) exits(pid int) {
+	var all []*channelFile
+	s.mu.Lock()
+	for _, f := range s.files {
+		if f.opener == pid {
+			all = append(all, f)
+		}
+	}
+	s.mu.Unlock()
+	for _, f := range all {
+		f.left.Store(!f.channel.HasIDs() && hasPipe(pid, f.fd, f.inode))
+	}
 }
 
 // find returns the channel that a descriptor of a thread's process stands for, or nil.
@@ -121,7 +151,7 @@ func (s *supervisor) openChannel(c *seccomp.Call, flags int) (int, error) {
 		return -1, err
 	}
 	defer unix.Close(ends[0])
-	f := &channelFile{near: ends[1]}
+	f := &channelFile{near: ends[1], opener: pid, checked: s.checked}
 	var st unix.Stat_t
 	fd := -1
 	if flags&unix.O_NONBLOCK == 0 { // the write end never blocks, even if the program fills the pipe
@@ -138,10 +168,15 @@ func (s *supervisor) openChannel(c *seccomp.Call, flags int) (int, error) {
 		unix.Close(f.near)
 		return -1, err
 	}
-	f.channel = s.cm.Open(pid, f.notify)
+	f.fd, f.channel = fd, s.cm.Open(pid, f.notify)
 	s.channels.mu.Lock()
+	s.channels.opened++
+	f.number = s.channels.opened
 	s.channels.files[f.near] = f
 	s.channels.mu.Unlock()
+	if s.checked != nil {
+		s.checked.Makes(f.String(), "created", s.site(c))
+	}
 	// EPOLLERR is always reported; it means that no read end is left.
 	if err := unix.EpollCtl(s.channels.epoll, unix.EPOLL_CTL_ADD, f.near, &unix.EpollEvent{Fd: int32(f.near)}); err != nil {
 		s.log.Warn("the end of an event channel will not be noticed", "err", err)
@@ -177,6 +212,7 @@ func (s *supervisor) write(c *seccomp.Call) {
 		}
 		return
 	}
+	f.left.Store(false)
 	opener := threadMemoryOf(s.program, c)
 	n := c.Args[2]
 	var b [ucma.HeaderLen + ucma.MaxIn]byte

@@ -35,6 +35,18 @@ func (m *CM) Open(pid int, notify func(pending bool)) *Channel {
 	return &Channel{cm: m, pid: pid, notify: notify, added: make(chan struct{})}
 }
 
+// HasIDs reports whether ids belong to the channel.
+func (c *Channel) HasIDs() bool {
+	c.cm.mu.Lock()
+	defer c.cm.mu.Unlock()
+	for _, i := range c.cm.ids {
+		if i.ch == c {
+			return true
+		}
+	}
+	return false
+}
+
 // Added returns a channel that is closed when the next event is added.
 func (c *Channel) Added() <-chan struct{} {
 	c.cm.mu.Lock()

@@ -252,7 +252,7 @@ func (f *Finder) siteLocked(t *thread, frames []point) *Site {
 	}
 	s := f.sites[string(key)]
 	if s == nil {
-		s = &Site{lookup: f.lookup, frames: frames, static: !t.space.hasLibs}
+		s = &Site{lookup: f.lookup, frames: frames, static: !t.space.hasLibs, byManager: t.space.byManager}
 		if len(f.sites) < maxSites {
 			f.sites[string(key)] = s
 		}

@@ -14,6 +14,9 @@ func base(path string) string {
 // isVerbs reports whether a file is libibverbs.
 func isVerbs(name string) bool { return strings.HasPrefix(name, "libibverbs") }
 
+// isManager reports whether a file is librdmacm.
+func isManager(name string) bool { return strings.HasPrefix(name, "librdmacm") }
+
 // innerFiles are those whose frames are not the program's own: rdma-core with its providers, the C
 // library with its loader, and what the sanitizers put in front of it.
 var innerFiles = regexp.MustCompile(`^(libibverbs|librdmacm|lib[a-z0-9]+-rdmav\d+\.so|librspreload|libc\.so|libc-[\d.]+\.so|libc\.musl|libpthread[-.]|` +

@@ -10,7 +10,13 @@ type Site struct {
 	lookup func(point) []line
 	frames []point // the first ones that are in a file of the program
 	static bool    // rdma-core is a part of that file
+	// librdmacm has made the call
+	byManager bool
 }
+
+// IsOwn reports whether the program has made the call through libibverbs alone, and not librdmacm
+// for it.
+func (s *Site) IsOwn() bool { return !s.static && !s.byManager }
 
 // A line is a place in the source of a program.
 type line struct {

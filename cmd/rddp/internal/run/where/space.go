@@ -10,6 +10,8 @@ type space struct {
 	steps   map[uint64]*step // by the address in the code
 	hasLibs bool             // libibverbs is a file of its own, and not a part of the program
 	missed  bool             // code was met that is not in the map: it may have changed
+	// the last walk went through librdmacm
+	byManager bool
 }
 
 // An object is a file with code that a process has mapped.

@@ -22,11 +22,13 @@ type point struct {
 // certain of one.
 func (s *space) walk(m Memory, sp, pc uint64, f files) (own []point) {
 	fp, knowsFP := uint64(0), false
+	s.byManager = false
 	for depth := 0; depth < maxDepth; depth++ {
 		x := s.find(m, pc, depth > 0, f)
 		if x.object == nil || depth > 0 && !x.isReturn || x.object.inner && len(own) > 0 {
 			return own
 		}
+		s.byManager = s.byManager || isManager(x.object.name)
 		addr := pc - x.object.bias - 1 // in the instruction that calls
 		if !x.object.inner {
 			most := maxInside

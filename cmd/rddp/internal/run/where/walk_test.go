@@ -3,6 +3,7 @@ package where
 import (
 	"encoding/binary"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/go-delve/delve/pkg/dwarf/frame"
@@ -146,6 +147,25 @@ func TestWalk(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestWalkThroughManager: a walk tells whether it goes through librdmacm.
+func TestWalkThroughManager(t *testing.T) {
+	m := fakeProgram(nops, bySP...).stack(1, 2, fakeOwn+16, 3, 4, fakeOuter+16, 5, 6, 7)
+	s := newSpace([]byte(strings.ReplaceAll(fakeMaps, "libibverbs", "librdmacm")))
+	for _, tt := range []struct {
+		pc   uint64
+		want bool
+	}{{fakeInner + 16, true}, {fakeOwn + 16, false}} {
+		if s.walk(m, fakeStack, tt.pc, noFiles{}); s.byManager != tt.want {
+			t.Errorf("from %#x: through librdmacm: %t, want %t", tt.pc, s.byManager, tt.want)
+		}
+	}
+	for _, x := range []Site{{byManager: true}, {static: true}} {
+		if x.IsOwn() {
+			t.Errorf("%+v is the program's own", x)
+		}
 	}
 }
 
