@@ -10,17 +10,17 @@ import (
 
 // This file tells package check about events. A method does nothing unless the program is checked.
 
-// checkArmLocked is the event that the program asks for an event.
+// checkArmLocked is the event that a thread of the program asks for an event.
 //
 // +checklocks:q.mu
-func (q *completionQueue) checkArmLocked(n notice, s check.Site) {
+func (q *completionQueue) checkArmLocked(n notice, thread int, s check.Site) {
 	if q.checked == nil || q.ring == nil {
 		return
 	}
 	if q.checked.armedAt = s; n == anyNext {
-		q.checked.Arms(int(q.ring.Len()), time.Now())
+		q.checked.Arms(thread, int(q.ring.Len()))
 	} else {
-		q.checked.ArmsSolicited(time.Now())
+		q.checked.ArmsSolicited(thread)
 	}
 }
 
@@ -38,13 +38,58 @@ func (q *completionQueue) checkFiresLocked() {
 // +checklocks:q.mu
 func (q *completionQueue) checkEndLocked() {
 	if q.checked != nil && q.ring != nil {
-		q.ctx.dev.check.AddAt("armed", q.checked.armedAt, q.checked.Ends(int(q.ring.Len()), time.Now())...)
+		q.ctx.dev.check.AddAt("armed", q.checked.armedAt, q.checked.Ends()...)
 	}
 }
 
-// The structs ibv_cq and ibv_qp of libibverbs, whose addresses are the user handles, have a mutex
-// and a condition behind the handle, and then the numbers of acknowledged events. A condition has
-// the same size in glibc and in musl, and a mutex has not on arm64.
+// LookAtWaits looks whether the program waits for an event while no event tells of what is in its
+// completion queues. It may wait for memory that the program withholds.
+func (c *Context) LookAtWaits() {
+	defer c.recovers()
+	var stuck []*completionQueue
+	tells := make(map[Channel]int) // the queues of which an event may tell
+	for _, q := range c.shown.heardQueues() {
+		is, may := q.checkStuck()
+		if is {
+			stuck = append(stuck, q)
+		}
+		if may {
+			tells[q.channel.Channel]++
+		}
+	}
+	for _, q := range stuck {
+		q.checkWaits(q.channel.Waits(), tells[q.channel.Channel] > 0)
+	}
+}
+
+// checkStuck reports whether completions are in q that the program has not polled since the last
+// look, and whether it may get an event about q.
+func (q *completionQueue) checkStuck() (is, mayTell bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.ring == nil {
+		return false, false
+	}
+	return q.checked.IsStuck(int(q.ring.Len())), q.checked.MayTell() || q.tellsLaterLocked()
+}
+
+// checkWaits is the event that the program has been seen to wait for an event. others says that it
+// may get one about some queue.
+func (q *completionQueue) checkWaits(w check.Waiting, others bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.ring == nil || q.tellsLaterLocked() {
+		return
+	}
+	n := int(q.ring.Len())
+	if q.checked.IsStuck(n) {
+		q.ctx.dev.check.AddAt("armed", q.checked.armedAt, q.checked.Waits(w, n, others)...)
+	}
+}
+
+// The structs ibv_cq, ibv_qp and ibv_srq of libibverbs, whose addresses are the user handles, have
+// a mutex and a condition behind the handle, and then the numbers of acknowledged events. A
+// condition has the same size in glibc and in musl, and a mutex has not on arm64.
 var (
 	cqAcks  = counterIn{handleAt: 24, at: 32 + condLen}
 	asyncCQ = counterIn{handleAt: 24, at: 32 + condLen + 4}

@@ -5,7 +5,6 @@ import (
 	"hash/crc32"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
@@ -224,7 +223,7 @@ func (d *Device) room(asked, has, most uint32) uint32 {
 // checkCQ begins to check q.
 func (q *completionQueue) checkCQ(entries uint32) {
 	if q.ctx.dev.check != nil {
-		q.checked = &checkedCQ{CQ: check.CQ{Name: q.String(), Entries: int(entries), LostAfter: q.ctx.dev.lostAfter}} // +checklocksignore: nobody else has q yet
+		q.checked = &checkedCQ{CQ: check.CQ{Name: q.String(), Entries: int(entries)}} // +checklocksignore: nobody else has q yet
 	}
 }
 
@@ -279,10 +278,11 @@ func (q *completionQueue) receivesLocked() (n int) {
 	return n
 }
 
-// checkPutLocked is the event that a completion has come. lost says that the ring had no room.
+// checkPutLocked is the event that a completion has come. solicits says that a solicited notice
+// waits for it, and lost that the ring had no room.
 //
 // +checklocks:q.mu
-func (q *completionQueue) checkPutLocked(w *uverbs.WC, lost bool) {
+func (q *completionQueue) checkPutLocked(w *uverbs.WC, solicits, lost bool) {
 	if q.checked == nil {
 		return
 	}
@@ -293,13 +293,7 @@ func (q *completionQueue) checkPutLocked(w *uverbs.WC, lost bool) {
 	if lost {
 		n = max(n, q.checked.Entries) + 1
 	}
-	for _, f := range q.checked.Puts(w.QPN, w.Status != uverbs.Success, n, time.Now()) {
-		if f.Kind == check.Armed {
-			q.ctx.dev.check.AddAt("armed", q.checked.armedAt, f)
-		} else {
-			q.ctx.dev.check.Add(f)
-		}
-	}
+	q.ctx.dev.check.Add(q.checked.Puts(w.QPN, w.Status != uverbs.Success, solicits, n)...)
 }
 
 // noteHeldLocked is the event that completions are held back, or are not any more.

@@ -297,11 +297,10 @@ func TestCheckQueues(t *testing.T) {
 	})
 }
 
-// TestCheckArmed: completions that were there when the program asked for an event, and that it does
-// not poll, are found at the end of the queue.
+// TestCheckArmed: completions that were there when the program asked for an event are found if it
+// waits for one, and not if it does something else.
 func TestCheckArmed(t *testing.T) {
 	p, log := newChecked(t)
-	p.dev.lostAfter = 0
 	channel, err := p.Channel()
 	if err != nil {
 		t.Fatal(err)
@@ -326,12 +325,18 @@ func TestCheckArmed(t *testing.T) {
 	if err := p.Arm(cq, 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Destroy(uint32(uverbs.DestroyQP), a.Handle); err != nil {
-		t.Fatal(err)
+	look := func() {
+		for range 100 {
+			p.ctx.LookAtWaits()
+		}
 	}
-	if _, err := p.Destroy(uint32(uverbs.DestroyCQ), cq.Handle); err != nil {
-		t.Fatal(err)
-	}
+	look()
+	log.wants() // nothing: it does not wait
+	c := p.channels[channel]
+	c.mu.Lock()
+	c.waits = check.Waiting{Thread: 1}
+	c.mu.Unlock()
+	look()
 	log.has("check=armed")
 }
 

@@ -24,6 +24,8 @@ type Caller interface {
 	FindChannel(fd int32) Channel
 	// Site returns where the program has sent the command, or nil if that is not known.
 	Site() check.Site
+	// Thread returns the number of the thread that has sent it.
+	Thread() int
 }
 
 // A Channel carries events to a program. Any goroutine may use it.
@@ -39,6 +41,9 @@ type Channel interface {
 	// IsLeft reports whether the process that has made the channel has its descriptor. Another one
 	// may have inherited a copy.
 	IsLeft() bool
+	// Waits returns how the threads of that process wait for events of the channel. It returns the
+	// zero Waiting if an event is there that the program has not read.
+	Waits() check.Waiting
 	Close()
 }
 

@@ -63,7 +63,7 @@ func (q *completionQueue) complete(w *uverbs.WC, solicits bool) {
 // +checklocks:q.mu
 func (q *completionQueue) putLocked(w *uverbs.WC, solicits bool) {
 	put := q.ring.Len() < q.roomLocked() && q.ring.Put(q.rubbishLocked(w).Put)
-	q.checkPutLocked(w, !put)
+	q.checkPutLocked(w, solicits, !put)
 	q.traceCompletion(w, !put)
 	if !put {
 		// A program must make its CQ as long as its queues. As with a NIC, the completion is lost,
@@ -112,12 +112,12 @@ func (q *completionQueue) close() {
 }
 
 // arm asks for one event.
-func (q *completionQueue) arm(n notice, s check.Site) {
+func (q *completionQueue) arm(n notice, thread int, s check.Site) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.channel != nil {
 		q.armed = max(q.armed, n) // a program that has asked for any completion keeps that request
-		q.checkArmLocked(n, s)
+		q.checkArmLocked(n, thread, s)
 	}
 }
 
@@ -208,11 +208,11 @@ func (c *commands) ReqNotifyCQ(handle uint32, solicitedOnly bool) error {
 	if q == nil {
 		return none("CQ", handle)
 	}
+	n := anyNext
 	if solicitedOnly {
-		q.arm(solicited, c.site)
-	} else {
-		q.arm(anyNext, c.site)
+		n = solicited
 	}
+	q.arm(n, c.caller.Thread(), c.site)
 	return nil
 }
 

@@ -61,7 +61,6 @@ type Device struct {
 	rnrTick     time.Duration
 	missMost    time.Duration
 	managerTime time.Duration
-	lostAfter   time.Duration                  // see check.CQ
 	userOf      func(*conn.Conn) user.Relation // the function userOf, unless a test replaces it
 	guid        [8]byte
 	// ctx is done when the device closes.
@@ -106,7 +105,7 @@ func New(c Config) (*Device, error) {
 	}
 	d := &Device{
 		addresses: c.Addresses, log: c.Log, faults: c.Faults, check: c.Check, trace: c.Trace, capture: c.Capture, onlyTCP: c.OnlyTCP, noAtomics: c.NoAtomics,
-		rnrTick: rnrTick, missMost: missMost, managerTime: managerTime, lostAfter: check.LostAfter, userOf: userOf,
+		rnrTick: rnrTick, missMost: missMost, managerTime: managerTime, userOf: userOf,
 		pairs: make(map[uint32]*queuePair), warnings: make(warnings), contexts: make(map[*Context]struct{}),
 	}
 	d.limits, d.maxInline = limits, maxInline

@@ -57,6 +57,7 @@ type testChannel struct {
 	events [][]byte
 	full   bool // so it takes no event
 	closed bool // by the program
+	waits  check.Waiting
 	ended  bool // by the device
 	came   chan struct{}
 }
@@ -91,6 +92,12 @@ func (c *testChannel) IsClosed() bool {
 
 // IsLeft is a method of Channel: a test's program is one process.
 func (c *testChannel) IsLeft() bool { return !c.IsClosed() }
+
+func (c *testChannel) Waits() check.Waiting {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.waits
+}
 
 func (c *testChannel) Close() {
 	c.mu.Lock()
@@ -134,6 +141,8 @@ func (p *program) NewChannel() (uint32, Channel, error) {
 	p.channels = append(p.channels, c)
 	return uint32(len(p.channels) - 1), c, nil
 }
+
+func (p *program) Thread() int { return 1 }
 
 func (p *program) Site() check.Site {
 	if p.site == nil {

@@ -68,6 +68,17 @@ func (q *completionQueue) tellLocked() {
 	q.late.told.Add(struct{}{}, 0, time.Now().Add(q.late.events.Delay()))
 }
 
+// tellsLaterLocked reports whether an event is held back.
+//
+// +checklocks:q.mu
+func (q *completionQueue) tellsLaterLocked() bool {
+	if q.late == nil {
+		return false
+	}
+	_, has := q.late.told.Next()
+	return has
+}
+
 // releaseLocked gives the program what is due.
 //
 // +checklocks:q.mu

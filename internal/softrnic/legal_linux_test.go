@@ -150,7 +150,7 @@ func TestLateEvents(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				q, ch := lateQueue(t, fmt.Sprintf("legal=events,seed=%d", seed))
 				t.Cleanup(q.close)
-				q.arm(anyNext, nil)
+				q.arm(anyNext, 0, nil)
 				q.complete(&uverbs.WC{Op: uverbs.WCRecv}, false)
 				if len(q.polled()) != 1 {
 					t.Fatal("the completion is not there")

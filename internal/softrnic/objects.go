@@ -18,6 +18,8 @@ type shown struct {
 	mu locks.Mutex[locks.Leaf]
 	// by handle
 	all map[uint32]object // +checklocks:mu
+	// those completion queues that have a channel
+	heard map[uint32]*completionQueue // +checklocks:mu
 }
 
 // An object is a PD, CQ, MR, queue pair or SRQ.
@@ -33,6 +35,12 @@ func (s *shown) add(handle uint32, o object) {
 		s.all = make(map[uint32]object)
 	}
 	s.all[handle] = o
+	if q, ok := o.(*completionQueue); ok && q.channel != nil {
+		if s.heard == nil {
+			s.heard = make(map[uint32]*completionQueue)
+		}
+		s.heard[handle] = q
+	}
 }
 
 // remove must be called before anything that may wait for a page of the program.
@@ -40,18 +48,25 @@ func (s *shown) remove(handle uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.all, handle)
+	delete(s.heard, handle)
 }
 
 func (s *shown) clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.all = nil
+	s.all, s.heard = nil, nil
 }
 
 func (s *shown) list() []object {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Collect(maps.Values(s.all))
+}
+
+func (s *shown) heardQueues() []*completionQueue {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Values(s.heard))
 }
 
 // Objects returns the objects of the context, which a process has opened. It does not wait for

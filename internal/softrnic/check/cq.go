@@ -3,7 +3,6 @@ package check
 import (
 	"fmt"
 	"slices"
-	"time"
 )
 
 // A CQ is what is known of a completion queue. Its methods get the number of completions that are
@@ -11,23 +10,13 @@ import (
 type CQ struct {
 	Name    string
 	Entries int // as the program has asked for them
-	// LostAfter is how long the completions of a queue that is armed may lie there before it counts
-	// as a mistake: the program may be about to poll, or to end.
-	LostAfter time.Duration
 	// Held is how many completions have come that the device holds back. They stay in their order.
 	Held int
 
 	put int // completions
 	// by QPN, the number of completions up to the first one with an error
 	failed map[uint32]int
-	// The program has asked for an event while there were completions, and had polled so many, less
-	// 1, before. It is 0 if that is not so.
-	armed int
-	// the last completion that was there then
-	armedLast int
-	// The program has asked for an event for solicited messages only.
-	solicited bool
-	since     time.Time
+	events events
 	// the messages whose completions the program has not polled, of the last few
 	messages []message
 }
@@ -43,12 +32,11 @@ type message struct {
 // maxMessages bounds the messages that are remembered.
 const maxMessages = 128
 
-// LostAfter is the value of CQ.LostAfter outside of tests.
-const LostAfter = time.Second
-
-// Puts is the event that a completion of a queue pair comes.
-func (q *CQ) Puts(qpn uint32, failed bool, n int, now time.Time) (all []Finding) {
+// Puts is the event that a completion of a queue pair comes. solicits says that an event for
+// solicited messages tells of it.
+func (q *CQ) Puts(qpn uint32, failed, solicits bool, n int) (all []Finding) {
 	q.put++
+	q.events.solicited = q.events.solicited || solicits || failed
 	if failed {
 		if q.failed == nil {
 			q.failed = make(map[uint32]int)
@@ -59,9 +47,6 @@ func (q *CQ) Puts(qpn uint32, failed bool, n int, now time.Time) (all []Finding)
 	}
 	if n > q.Entries {
 		all = append(all, Finding{CompletionQueue, q.Name, fmt.Sprintf("it has room for %d completions, and %d are in it: on a card it overruns", q.Entries, n)})
-	}
-	if q.armed == q.put-n+1 && now.Sub(q.since) >= q.LostAfter {
-		all = append(all, q.lost(n-1))
 	}
 	return all
 }
@@ -109,38 +94,6 @@ func (q *CQ) MayCome(signaled, receives, n int) (all []Finding) {
 			q.Entries, signaled, receives, n)})
 	}
 	return all
-}
-
-// Arms is the event that the program asks for an event for the next completion.
-func (q *CQ) Arms(n int, now time.Time) {
-	if q.armed, q.solicited, q.since = 0, false, now; n > 0 {
-		q.armed, q.armedLast = q.put-n+1, q.put
-	}
-}
-
-// ArmsSolicited is the event that it asks for one for the next solicited message.
-func (q *CQ) ArmsSolicited(now time.Time) { q.solicited, q.since = true, now }
-
-// Fires is the event that the program gets the event that it has asked for.
-func (q *CQ) Fires() { q.armed, q.solicited = 0, false }
-
-// Ends is the event that the queue is destroyed, or its program ends.
-func (q *CQ) Ends(n int, now time.Time) (all []Finding) {
-	const sooner = 10 // nothing comes any more
-	switch first := q.put - n + 1; {
-	case n == 0 || now.Sub(q.since) < q.LostAfter/sooner:
-	case q.armed > 0 && first <= q.armedLast:
-		all = append(all, q.lost(n))
-	case q.armed == 0 && q.solicited:
-		all = append(all, Finding{Armed, q.Name, fmt.Sprintf(
-			"the program has asked for an event for solicited messages, and %d completions are there that are not: their senders have not set IBV_SEND_SOLICITED", n)})
-	}
-	return all
-}
-
-func (q *CQ) lost(n int) Finding {
-	return Finding{Armed, q.Name, fmt.Sprintf(
-		"the program has asked for an event while %d completions were there, and has not polled since: no event tells of them, so poll once more after ibv_req_notify_cq", n)}
 }
 
 // Unacknowledged is the event that a queue is destroyed with so many events that the program has

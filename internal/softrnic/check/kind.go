@@ -73,7 +73,7 @@ var kindTable = [kinds]struct {
 	PSN:             {"psn", "ibv_modify_qp(3): rq_psn of each end is sq_psn of the other", false},
 	MTU:             {"mtu", "ibv_modify_qp(3): path_mtu is the same at both ends", false},
 	QKey:            {"qkey", "ibv_post_send(3): remote_qkey of a datagram is the Q_Key of the queue pair that it goes to", false},
-	Armed:           {"armed", "ibv_req_notify_cq(3), ibv_get_cq_event(3): an event tells of completions that come after the request, so the program polls once more after it", false},
+	Armed:           {"armed", "ibv_req_notify_cq(3), ibv_get_cq_event(3): an event tells of completions that come after the request, so the program asks again after each, and polls once more after it", false},
 }
 
 // String returns the name of the kind.

@@ -2,7 +2,6 @@ package check
 
 import (
 	"testing"
-	"time"
 )
 
 // kindsOf returns the kinds of findings.
@@ -158,11 +157,10 @@ func TestAttributes(t *testing.T) {
 
 // TestCompletionQueue: more completions than the program has asked for, or that may come.
 func TestCompletionQueue(t *testing.T) {
-	now := time.Unix(0, 0)
 	q := CQ{Name: "CQ 1", Entries: 2}
-	wants(t, "the first", q.Puts(7, false, 1, now))
-	wants(t, "the second", q.Puts(7, false, 2, now))
-	wants(t, "the third", q.Puts(7, false, 3, now), CompletionQueue)
+	wants(t, "the first", q.Puts(7, false, false, 1))
+	wants(t, "the second", q.Puts(7, false, false, 2))
+	wants(t, "the third", q.Puts(7, false, false, 3), CompletionQueue)
 	wants(t, "as many as there is room for", q.MayCome(1, 1, 0))
 	wants(t, "one more", q.MayCome(1, 1, 1), CompletionQueue)
 }
@@ -170,9 +168,9 @@ func TestCompletionQueue(t *testing.T) {
 // TestPolledError: the program has polled an error once it has polled so many completions.
 func TestPolledError(t *testing.T) {
 	q := CQ{Name: "CQ 1", Entries: 9}
-	q.Puts(7, false, 1, time.Time{})
-	q.Puts(7, true, 2, time.Time{})
-	q.Puts(8, false, 3, time.Time{})
+	q.Puts(7, false, false, 1)
+	q.Puts(7, true, false, 2)
+	q.Puts(8, false, false, 3)
 	for n, want := range []bool{true, true, false, false} {
 		if got := q.HasPolledError(7, n); got != want {
 			t.Errorf("with %d completions left: %t, want %t", n, got, want)
@@ -184,35 +182,6 @@ func TestPolledError(t *testing.T) {
 	if q.Forgets(7); q.HasPolledError(7, 0) {
 		t.Error("a queue pair that was reset has an error")
 	}
-}
-
-// TestArmedLate: a request for an event that comes when completions are there finds those only if
-// the program polls afterwards.
-func TestArmedLate(t *testing.T) {
-	now := time.Unix(0, 0)
-	late := now.Add(LostAfter)
-	q := CQ{Name: "CQ 1", Entries: 9, LostAfter: LostAfter}
-	q.Arms(0, now)
-	wants(t, "armed in time", q.Puts(7, false, 1, late))
-	wants(t, "its event came", q.Ends(1, late))
-	q.Arms(1, now)
-	wants(t, "armed late, and the program ends soon", q.Ends(1, now))
-	wants(t, "armed late", q.Ends(1, late), Armed)
-	wants(t, "armed late, and polled then", q.Ends(0, late))
-	wants(t, "another completion soon after", q.Puts(7, false, 2, now))
-	wants(t, "one a second later", q.Puts(7, false, 3, late), Armed)
-	wants(t, "one that is polled before", q.Puts(7, false, 1, late))
-	q.Arms(1, now)
-	q.Puts(7, false, 2, now)
-	wants(t, "armed late, and another one came behind", q.Ends(2, now.Add(LostAfter/2)), Armed)
-	q.ArmsSolicited(now)
-	q.Arms(0, now)
-	wants(t, "armed for any message after all", q.Ends(1, late))
-	q.ArmsSolicited(now)
-	wants(t, "armed for solicited messages, and another one came", q.Ends(1, late), Armed)
-	q.Arms(1, now)
-	q.Fires()
-	wants(t, "an event came", q.Ends(1, late))
 }
 
 // TestSharedMemory: two lists with equal memory are a note, and others that overlap a mistake.
@@ -252,7 +221,7 @@ func TestOverwritten(t *testing.T) {
 	q := CQ{Name: "CQ 1", Entries: 9}
 	comes := func(id uint64, n int) []Finding {
 		all := q.Places("QP 1", 7, id, []Span{{0, 10}}, n)
-		q.Puts(7, false, n+1, time.Time{})
+		q.Puts(7, false, false, n+1)
 		return all
 	}
 	wants(t, "the first", comes(1, 0))

@@ -136,7 +136,8 @@ func (s *supervisor) ringNow(c *seccomp.Call) bool {
 // not tell of that.
 const lookEvery = 20 * time.Millisecond
 
-// lookAround looks at the send queues every now and then, until stop is called.
+// lookAround looks at the send queues, and at what the program waits for, every now and then, until
+// stop is called.
 func (s *supervisor) lookAround() (stop func()) {
 	t, done := time.NewTicker(lookEvery), make(chan struct{})
 	go func() {
@@ -151,10 +152,19 @@ func (s *supervisor) lookAround() (stop func()) {
 				if f.ctx.HasPosted() {
 					go f.ring() // it may wait for memory that the program withholds
 				}
+				go f.lookAtWaits() // so may this
 			}
 		}
 	}()
 	return func() { close(done) }
+}
+
+// lookAtWaits looks at what the program waits for, unless that is under way.
+func (f *openFile) lookAtWaits() {
+	if f.looks.CompareAndSwap(false, true) {
+		defer f.looks.Store(false)
+		f.ctx.LookAtWaits()
+	}
 }
 
 // openFiles returns the open files of the device.

@@ -144,6 +144,9 @@ func (c *caller) FindChannel(fd int32) softrnic.Channel {
 // Site returns where the program has sent the command.
 func (c *caller) Site() check.Site { return c.s.site(c.call) }
 
+// Thread returns the number of the thread that has sent the command.
+func (c *caller) Thread() int { return c.call.Thread }
+
 // A memory is the memory of a thread that waits for an answer. If the process no longer allows
 // access, opener still does: it was opened earlier.
 type memory struct {

@@ -50,6 +50,7 @@ type openFile struct {
 	// notifications are lost.
 	ringing atomic.Int32
 	lost    atomic.Bool
+	looks   atomic.Bool // lookAtWaits is at work
 
 	// bell is held while the device looks at the program's send queues.
 	bell locks.Mutex[locks.FileBell]
