@@ -94,6 +94,7 @@ var (
 	cqAcks  = counterIn{handleAt: 24, at: 32 + condLen}
 	asyncCQ = counterIn{handleAt: 24, at: 32 + condLen + 4}
 	qpAcks  = counterIn{handleAt: 48, at: 64 + condLen}
+	srqAcks = counterIn{handleAt: 24, at: 32 + condLen}
 )
 
 const condLen = 48

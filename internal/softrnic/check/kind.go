@@ -54,7 +54,7 @@ var kindTable = [kinds]struct {
 	Wait:            {"wait", "ibv_modify_qp(3), InfiniBand Architecture tables 45 and 78, from memory: codes of time in which 0 and 7 do not mean no wait", false},
 	Retry:           {"retry", "ibv_modify_qp(3): retry_cnt is how often a request without an answer is repeated", false},
 	Depth:           {"depth", "ibv_modify_qp(3), ibv_query_device(3): max_rd_atomic and max_dest_rd_atomic bound the Reads and atomics under way, and a device has a limit for them", false},
-	Events:          {"events", "ibv_get_cq_event(3), ibv_get_async_event(3): each event is acknowledged, before its object is destroyed", false},
+	Events:          {"events", "ibv_get_cq_event(3), ibv_get_async_event(3), rdma_get_cm_event(3): each event is acknowledged, before its object is destroyed", false},
 	Payload:         {"payload", "ibv_post_send(3): the memory of a work request belongs to the device until its completion has been polled", false},
 	Reuse:           {"reuse", "ibv_post_send(3): so does that of an unsignaled one, until a completion behind it has been polled", true},
 	Sink:            {"sink", "ibv_post_send(3): the memory that a Read or an atomic fills belongs to the device until its completion has been polled", false},

@@ -232,7 +232,7 @@ func (s *supervisor) write(c *seccomp.Call) {
 		return
 	}
 	by := &cmCaller{s: s, call: c}
-	if h.Command == ucma.CreateID { // here, and not while others wait
+	if h.Command == ucma.CreateID || h.Command == ucma.DestroyID { // here, and not while others wait
 		by.site = s.site(c)
 	}
 	began := s.trace.Now()
@@ -254,6 +254,11 @@ type cmCaller struct {
 }
 
 func (c *cmCaller) Site() check.Site { return c.site }
+
+func (c *cmCaller) IsThere(addr, n uint64) bool {
+	number, args, ok := callOf(c.call.Thread, c.call.Thread)
+	return ok && number == unix.SYS_FUTEX && args[0]-addr < n && c.s.site(c.call) == c.site
+}
 
 func (c *cmCaller) Read(b []byte, addr uint64) error {
 	return process.Thread(c.call.Thread).Read(b, addr)

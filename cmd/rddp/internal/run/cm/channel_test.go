@@ -23,8 +23,9 @@ func (w withheld) Read([]byte, uint64) error {
 	return nil
 }
 
-func (w withheld) Channel(uint32) *Channel { return nil }
-func (w withheld) Site() check.Site        { return nil }
+func (w withheld) Channel(uint32) *Channel  { return nil }
+func (w withheld) Site() check.Site         { return nil }
+func (w withheld) IsThere(_, _ uint64) bool { return false }
 
 var le = binary.LittleEndian
 

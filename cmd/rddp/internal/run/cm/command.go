@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
@@ -21,8 +22,12 @@ type Caller interface {
 	Read(b []byte, addr uint64) error
 	// Channel returns the channel behind a descriptor of the program, or nil.
 	Channel(fd uint32) *Channel
-	// Site returns where the program creates an id, or nil if that is not known. It does not wait.
+	// Site returns where the program creates or destroys an id, or nil if that is not known. It
+	// does not wait.
 	Site() check.Site
+	// IsThere reports whether the thread that has sent the command is still at its Site, and waits
+	// there for another thread to change something in the n bytes of memory at addr.
+	IsThere(addr, n uint64) bool
 }
 
 // An answer is the output of a command, and the program's address for it.
@@ -109,7 +114,7 @@ func (c *Channel) createLocked(by Caller, in []byte, room int) (a answer, err er
 }
 
 // +checklocks:c.cm.mu
-func (c *Channel) destroyLocked(_ Caller, in []byte, room int) (a answer, err error) {
+func (c *Channel) destroyLocked(by Caller, in []byte, room int) (a answer, err error) {
 	n, err := ucma.ParseAnswered(in)
 	if room < 4 {
 		return a, syscall.ENOSPC
@@ -119,7 +124,30 @@ func (c *Channel) destroyLocked(_ Caller, in []byte, room int) (a answer, err er
 		return a, err
 	}
 	i.destroy()
+	i.checkAcks(by)
 	return number(n.Response, i.reported), nil
+}
+
+const (
+	// ackPatience is how long the destruction of an id may wait for a thread that acknowledges
+	// its events.
+	ackPatience = 500 * time.Millisecond
+	// idLen is the length of the part of librdmacm's struct for an id in which that waits.
+	idLen = 640
+)
+
+// checkAcks is the event that i has been destroyed. librdmacm waits until all events about it that
+// the program has got are acknowledged.
+func (i *id) checkAcks(by Caller) {
+	k, name, uid, got := i.cm.check, i.String(), i.uid, i.reported
+	if k == nil || got == 0 || by.Site() == nil {
+		return
+	}
+	time.AfterFunc(ackPatience, func() {
+		if by.IsThere(uid, idLen) {
+			k.AddAt("at", by.Site(), check.HangsForEvents(name, got))
+		}
+	})
 }
 
 // +checklocks:c.cm.mu
