@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"syscall"
@@ -193,10 +194,15 @@ func (p *Process) transfer(nr uintptr, b []byte, addr uint64) error {
 	if p.left || p.ended.Load() {
 		return errLeft
 	}
-	local := unix.Iovec{Base: &b[0]}
+	return transfer(p.PID, nr, b, addr)
+}
+
+// transfer makes the call for the process with a number.
+func transfer(pid int, nr uintptr, b []byte, addr uint64) error {
+	local := unix.Iovec{Base: unsafe.SliceData(b)}
 	local.SetLen(len(b))
 	remote := unix.RemoteIovec{Base: uintptr(addr), Len: len(b)}
-	n, _, e := unix.Syscall6(nr, uintptr(p.PID), uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
+	n, _, e := unix.Syscall6(nr, uintptr(pid), uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
 	switch {
 	case e != 0:
 		return e
@@ -284,14 +290,14 @@ func ReadString(r Reader, addr uint64, limit int) (string, error) {
 	for len(s) < limit {
 		// A string may end just before unmapped memory, so no read crosses a page boundary.
 		n := min(256, pageSize-int(addr%pageSize), limit-len(s))
-		var b [256]byte
-		if err := r.Read(b[:n], addr); err != nil {
+		s = slices.Grow(s, n)[:len(s)+n]
+		b := s[len(s)-n:]
+		if err := r.Read(b, addr); err != nil {
 			return "", err
 		}
-		if i := bytes.IndexByte(b[:n], 0); i >= 0 {
-			return string(append(s, b[:i]...)), nil
+		if i := bytes.IndexByte(b, 0); i >= 0 {
+			return string(s[:len(s)-n+i]), nil
 		}
-		s = append(s, b[:n]...)
 		addr += uint64(n)
 	}
 	return "", syscall.ENAMETOOLONG
@@ -314,7 +320,7 @@ func (t Thread) Write(b []byte, addr uint64) error {
 // reach makes the system call. If that is forbidden, as in Docker before version 23, it opens a
 // Process and uses other.
 func (t Thread) reach(nr uintptr, other func(p *Process, b []byte, addr uint64) error, b []byte, addr uint64) error {
-	err := (&Process{PID: int(t)}).transfer(nr, b, addr)
+	err := transfer(int(t), nr, b, addr)
 	if err != syscall.EPERM {
 		return err
 	}

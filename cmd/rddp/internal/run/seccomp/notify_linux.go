@@ -4,6 +4,7 @@ package seccomp
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"syscall"
 	"unsafe"
@@ -115,7 +116,11 @@ const (
 
 // A Listener receives the intercepted calls. Only one goroutine at a time may call Next; any
 // goroutine may call the other methods.
-type Listener struct{ fd int }
+type Listener struct {
+	fd int
+	// ends says that the kernel ends a receive when no process with the filter is left
+	ends bool
+}
 
 // newListener returns a Listener that owns the descriptor for notifications fd.
 func newListener(fd int) *Listener {
@@ -125,7 +130,26 @@ func newListener(fd int) *Listener {
 		_, _, e := unix.RawSyscall(unix.SYS_IOCTL, uintptr(fd), ioctlSetFlags, flagSyncWakeUp)
 		return 0, e
 	})
-	return &Listener{fd}
+	return &Listener{fd: fd, ends: endsReceive()}
+}
+
+// endsReceive reports whether the kernel is Linux 6.11 or later, whose receive of a call fails with
+// ENOENT when no process with the filter is left. Before, it waits for ever.
+func endsReceive() bool {
+	var name unix.Utsname
+	if unix.Uname(&name) != nil {
+		return false
+	}
+	return isFrom(unix.ByteSliceToString(name.Release[:]), 6, 11)
+}
+
+// isFrom reports whether a release of Linux, such as "6.11.0-rc1", is that version or a later one.
+func isFrom(release string, major, minor int) bool {
+	var a, b int
+	if n, _ := fmt.Sscanf(release, "%d.%d", &a, &b); n != 2 {
+		return false
+	}
+	return a > major || a == major && b >= minor
 }
 
 // Close closes the Listener. Waiting calls, and all later intercepted calls, fail with ENOSYS.
@@ -133,25 +157,35 @@ func (l *Listener) Close() error { return unix.Close(l.fd) }
 
 // Next waits for the next call. It returns io.EOF when no process with the filter is left.
 func (l *Listener) Next() (*Call, error) {
-	for {
-		p := []unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLIN}}
-		if _, err := unix.Poll(p, -1); err != nil && !errors.Is(err, syscall.EINTR) {
-			return nil, err
-		}
-		if p[0].Revents&unix.POLLIN == 0 {
-			if p[0].Revents != 0 {
-				return nil, io.EOF
+	for waits := l.ends; ; waits = false {
+		if !waits {
+			if err := l.await(); err != nil {
+				return nil, err
 			}
-			continue
 		}
 		var n notification
 		_, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(l.fd), ioctlReceive, uintptr(unsafe.Pointer(&n)))
 		switch e {
 		case 0:
 			return &Call{Kind: kindOf(n.arch, n.number), Thread: int(n.pid), Args: n.args, id: n.id}, nil
-		case unix.EINTR, unix.ENOENT: // the calling thread is gone
+		case unix.EINTR, unix.ENOENT: // the calling thread is gone, or all are
 		default:
 			return nil, e
+		}
+	}
+}
+
+// await waits until there is a call. It returns io.EOF when no process with the filter is left.
+func (l *Listener) await() error {
+	for {
+		p := []unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLIN}}
+		switch _, err := unix.Poll(p, -1); {
+		case err != nil && !errors.Is(err, syscall.EINTR):
+			return err
+		case p[0].Revents&unix.POLLIN != 0:
+			return nil
+		case p[0].Revents != 0:
+			return io.EOF
 		}
 	}
 }
