@@ -29,6 +29,17 @@ func TestCalmBegins(t *testing.T) {
 	prototest.Wait(t, "the end", func() bool { return !k.holds.Load() })
 }
 
+// TestCalmOnOneCPU: a process that is bound to one CPU has a processor that may be held, one that
+// works, and one that is idle.
+func TestCalmOnOneCPU(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var k calm
+	k.prepare()
+	if n := runtime.GOMAXPROCS(0); n != 3 {
+		t.Errorf("%d processors, want 3", n)
+	}
+}
+
 // TestCalmStops: while a processor is held, all goroutines can be stopped, and others run. The
 // garbage collector stops them, and waits for each processor more than once.
 func TestCalmStops(t *testing.T) {
