@@ -1,7 +1,6 @@
 package softrnic
 
 import (
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"slices"
@@ -9,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/internal/softrnic/check"
 )
@@ -346,41 +344,6 @@ func (l *link) toExamine() (all []*flight) {
 	return all
 }
 
-// checkedSinks are the sinks of a protection domain.
-type checkedSinks struct {
-	mu    locks.Mutex[locks.Leaf]
-	sinks check.Sinks // +checklocks:mu
-}
-
-// doAt calls f with the sinks, and reports what f finds at a place: see AddAt.
-func (c *checkedSinks) doAt(what string, site check.Site, k *check.Reporter, f func(s *check.Sinks) []check.Finding) {
-	c.mu.Lock()
-	all := f(&c.sinks)
-	c.mu.Unlock()
-	k.AddAt(what, site, all...)
-}
-
-// isShared reports whether the answer of another Read may lie in the memory for that of f.
-func (c *checkedSinks) isShared(f *flight) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.sinks.IsShared(f)
-}
-
-// ends is the event that the Read of f is over.
-func (c *checkedSinks) ends(f *flight) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.sinks.HasRead(f)
-}
-
-// forgets is the event that the Reads of a queue pair are over.
-func (c *checkedSinks) forgets(pair string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.sinks.Forgets(pair)
-}
-
 // checkBegins is the event that the first piece of a work request is about to be sent.
 func (f *flight) checkBegins() {
 	if x := f.checked; x != nil && x.fenced {
@@ -398,108 +361,5 @@ func (q *queuePair) checkSent(f *flight) {
 			}
 			x.pd.sinks.ends(f)
 		}
-	}
-}
-
-// checkSink is the event that the first answer to a Read or an atomic is about to be copied to the
-// program.
-func (f *flight) checkSink() {
-	x := f.checked
-	if x == nil || x.list == nil {
-		return
-	}
-	own := x.spans()
-	defer x.pd.filled.add(own)
-	if !x.known {
-		return
-	}
-	time.Sleep(time.Until(x.at.Add(examineAfter(x.number))))
-	changed := x.hasChanged() && !x.pd.filled.since(x.filled, own)
-	x.known = false
-	// What has changed it may be the answer of another one, which may even have been posted while
-	// this looked: so whether there is another one is asked afterwards
-	if changed && !x.pd.sinks.isShared(f) {
-		x.k.AddAt(posted, x.posted, check.WritesSink(x.of, x.text))
-	}
-}
-
-// checkTaken is the event that a receive is taken from the queue of q.
-func (q *queuePair) checkTaken(w *uverbs.RecvWR) {
-	if q.checked == nil {
-		return
-	}
-	if q.srq == nil {
-		q.recvCQ.checkTook()
-	}
-	own, others := q.pd.spansOf(w.SGEs, uverbs.MaxMessage), q.recv.spans(q.pd)
-	q.ctx.checkWrites(q, own)
-	q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.Takes(q.receivesName(), own, others) })
-}
-
-// checkTooLong is the event that a receive has failed because of err.
-func (q *queuePair) checkTooLong(id uint64, err error) {
-	if q.checked != nil && errors.Is(err, errLocalLength) {
-		q.ctx.dev.check.Add(check.TooLong(q.receivesName(), id, q.kind == uverbs.UD))
-	}
-}
-
-// receivesName names the queue of receives.
-func (q *queuePair) receivesName() string {
-	if q.srq != nil {
-		return q.srq.String()
-	}
-	return q.String()
-}
-
-// spans returns the memory of the receives in the queue, of the first few.
-func (r *receiveQueue) spans(pd *protectionDomain) (all [][]check.Span) {
-	for _, entry := range r.peek() {
-		if w, err := uverbs.ParseRecvWR(entry); err == nil {
-			all = append(all, pd.spansOf(w.SGEs, uverbs.MaxMessage))
-		}
-	}
-	return all
-}
-
-// peek returns the first entries of the queue.
-func (r *receiveQueue) peek() (all [][]byte) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.ring == nil {
-		return nil
-	}
-	const few = 64
-	b := make([]byte, few*r.ring.EntryLen())
-	for i := range few {
-		entry := b[i*r.ring.EntryLen():][:r.ring.EntryLen()]
-		if !r.ring.Peek(uint32(i), entry) {
-			break
-		}
-		all = append(all, entry)
-	}
-	return all
-}
-
-// checkPlaced is the event that a message of n bytes is complete in the memory of a receive. The
-// device fills some of what is behind the message, because it is undefined.
-func (q *queuePair) checkPlaced(id uint64, list []byte, n uint32, seen *seenReceive) {
-	if q.checked == nil {
-		return
-	}
-	if q.checked.arrived.Add(1); n == 0 {
-		return
-	}
-	if seen != nil && !seen.shared.Load() {
-		behind := cursor{pd: q.pd, list: list, quiet: true}
-		behind.pass(n)
-		_ = behind.scatter(undefined[:max(0, min(int(total(list)-uint64(n))-behindMargin, behindLimit))])
-	}
-	into := q.pd.spansOf(list, uint64(n))
-	q.pd.filled.add(into)
-	c := q.recvCQ
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ring != nil {
-		q.ctx.dev.check.Add(c.checked.Places(q.receivesName(), q.num, id, into, int(c.ring.Len()))...)
 	}
 }

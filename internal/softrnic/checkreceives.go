@@ -3,6 +3,7 @@ package softrnic
 import (
 	"bytes"
 	"crypto/rand"
+	"errors"
 	"maps"
 	"slices"
 	"sync/atomic"
@@ -230,5 +231,86 @@ func (q *queuePair) checkFilled(id uint64, x *seenReceive) {
 	}
 	if now := look(x.pd, x.list, receiveLimit); now.known && now.sum != x.sum && x.known.Load() && !x.shared.Load() {
 		q.ctx.dev.check.Add(check.WritesReceive(q.receivesName(), id))
+	}
+}
+
+// checkTaken is the event that a receive is taken from the queue of q.
+func (q *queuePair) checkTaken(w *uverbs.RecvWR) {
+	if q.checked == nil {
+		return
+	}
+	if q.srq == nil {
+		q.recvCQ.checkTook()
+	}
+	own, others := q.pd.spansOf(w.SGEs, uverbs.MaxMessage), q.recv.spans(q.pd)
+	q.ctx.checkWrites(q, own)
+	q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.Takes(q.receivesName(), own, others) })
+}
+
+// checkTooLong is the event that a receive has failed because of err.
+func (q *queuePair) checkTooLong(id uint64, err error) {
+	if q.checked != nil && errors.Is(err, errLocalLength) {
+		q.ctx.dev.check.Add(check.TooLong(q.receivesName(), id, q.kind == uverbs.UD))
+	}
+}
+
+// receivesName names the queue of receives.
+func (q *queuePair) receivesName() string {
+	if q.srq != nil {
+		return q.srq.String()
+	}
+	return q.String()
+}
+
+// spans returns the memory of the receives in the queue, of the first few.
+func (r *receiveQueue) spans(pd *protectionDomain) (all [][]check.Span) {
+	for _, entry := range r.peek() {
+		if w, err := uverbs.ParseRecvWR(entry); err == nil {
+			all = append(all, pd.spansOf(w.SGEs, uverbs.MaxMessage))
+		}
+	}
+	return all
+}
+
+// peek returns the first entries of the queue.
+func (r *receiveQueue) peek() (all [][]byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ring == nil {
+		return nil
+	}
+	const few = 64
+	b := make([]byte, few*r.ring.EntryLen())
+	for i := range few {
+		entry := b[i*r.ring.EntryLen():][:r.ring.EntryLen()]
+		if !r.ring.Peek(uint32(i), entry) {
+			break
+		}
+		all = append(all, entry)
+	}
+	return all
+}
+
+// checkPlaced is the event that a message of n bytes is complete in the memory of a receive. The
+// device fills some of what is behind the message, because it is undefined.
+func (q *queuePair) checkPlaced(id uint64, list []byte, n uint32, seen *seenReceive) {
+	if q.checked == nil {
+		return
+	}
+	if q.checked.arrived.Add(1); n == 0 {
+		return
+	}
+	if seen != nil && !seen.shared.Load() {
+		behind := cursor{pd: q.pd, list: list, quiet: true}
+		behind.pass(n)
+		_ = behind.scatter(undefined[:max(0, min(int(total(list)-uint64(n))-behindMargin, behindLimit))])
+	}
+	into := q.pd.spansOf(list, uint64(n))
+	q.pd.filled.add(into)
+	c := q.recvCQ
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ring != nil {
+		q.ctx.dev.check.Add(c.checked.Places(q.receivesName(), q.num, id, into, int(c.ring.Len()))...)
 	}
 }
