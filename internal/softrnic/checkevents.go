@@ -38,7 +38,7 @@ func (q *completionQueue) checkFiresLocked() {
 // +checklocks:q.mu
 func (q *completionQueue) checkEndLocked() {
 	if q.checked != nil && q.ring != nil {
-		q.ctx.dev.check.AddAt("armed", q.checked.armedAt, q.checked.Ends()...)
+		q.ctx.check.AddAt("armed", q.checked.armedAt, q.checked.Ends()...)
 	}
 }
 
@@ -83,7 +83,7 @@ func (q *completionQueue) checkWaits(w check.Waiting, others bool) {
 	}
 	n := int(q.ring.Len())
 	if q.checked.IsStuck(n) {
-		q.ctx.dev.check.AddAt("armed", q.checked.armedAt, q.checked.Waits(w, n, others)...)
+		q.ctx.check.AddAt("armed", q.checked.armedAt, q.checked.Waits(w, n, others)...)
 	}
 }
 
@@ -137,7 +137,7 @@ const ackPatience = 500 * time.Millisecond
 // checkAcks is the event that an object is destroyed after the program has got so many events about
 // it. Its destruction waits in libibverbs until all are acknowledged.
 func (c *commands) checkAcks(object, by string, x counterIn, addr uint64, handle, got uint32) {
-	if c.dev.check == nil || got == 0 {
+	if c.check == nil || got == 0 {
 		return
 	}
 	p, err := c.caller.Process()
@@ -150,7 +150,7 @@ func (c *commands) checkAcks(object, by string, x counterIn, addr uint64, handle
 	at := c.site
 	time.AfterFunc(ackPatience, func() {
 		if n, ok := x.lacks(p, addr, handle, got, runtime.GOARCH); ok && n > 0 {
-			c.dev.check.AddAt(inCall, at, check.Unacknowledged(object, by, n))
+			c.check.AddAt(inCall, at, check.Unacknowledged(object, by, n))
 		}
 	})
 }

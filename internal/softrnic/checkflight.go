@@ -344,6 +344,45 @@ func (l *link) toExamine() (all []*flight) {
 	return all
 }
 
+// checkDeregisters is the event that the program is about to deregister m. It cannot know that a
+// signaled work request is over whose completion has not come.
+func (c *commands) checkDeregisters(m *memoryRegion) {
+	for _, q := range c.checkedPairs() {
+		if q.pd != m.pd {
+			continue
+		}
+		if x := q.usesNow(m.lkey()); x != nil {
+			x.k.AddAt(posted, x.posted, check.Deregisters(x.of, x.text))
+		}
+	}
+}
+
+// usesNow returns a signaled work request under way whose list has a key, or nil.
+func (q *queuePair) usesNow(key uint32) *checkedFlight {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.link == nil {
+		return nil
+	}
+	for _, f := range q.link.out.flights { // +checklocksignore: the link's queue pair is locked
+		if x := f.checked; x != nil && f.signaled && f.status == uverbs.Success && hasKey(x.list, key) {
+			return x
+		}
+	}
+	return nil
+}
+
+// hasKey reports whether an entry of a list has a key.
+func hasKey(list []byte, key uint32) bool {
+	for {
+		s, rest, ok := uverbs.ParseSGE(list)
+		if !ok || s.LKey == key {
+			return ok
+		}
+		list = rest
+	}
+}
+
 // checkBegins is the event that the first piece of a work request is about to be sent.
 func (f *flight) checkBegins() {
 	if x := f.checked; x != nil && x.fenced {

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"slices"
-	"sync/atomic"
+	"time"
 
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
@@ -26,15 +26,13 @@ type checkedPair struct {
 	over    check.Site // +checklocks:mu
 	managed bool       // +checklocks:mu
 	inRTS   bool       // +checklocks:mu
-	// messages that the program has posted, which the queue pair's sendMu guards, and that have
-	// come
+	// messages that the program has posted; the queue pair's sendMu guards it
 	messages uint64
-	arrived  atomic.Uint64
 }
 
 // checkPair begins to check q. The program has asked for these sizes.
 func (q *queuePair) checkPair(asked *uverbs.Caps) {
-	if q.ctx.dev.check != nil {
+	if q.ctx.check != nil {
 		q.checked = &checkedPair{pair: check.Pair{Name: q.String(), MaxSend: int(max(asked.MaxSendWR, 1)), Room: int(q.sq.Cap())}, posts: check.Posts{Slots: q.sq.Cap() + 1}}
 		if q.srq == nil {
 			q.checked.pair.MaxRecv = int(max(asked.MaxRecvWR, 1)) // +checklocksignore: nobody else has q yet
@@ -44,7 +42,7 @@ func (q *queuePair) checkPair(asked *uverbs.Caps) {
 		if q.srq == nil { // else verbs ignore max_recv_sge
 			sges = max(sges, asked.MaxRecvSGE)
 		}
-		q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.Asks(sges, asked.MaxInline) })
+		q.checked.do(q.ctx.check, func(p *check.Pair) []check.Finding { return p.Asks(sges, asked.MaxInline) })
 	}
 }
 
@@ -73,7 +71,7 @@ func (q *queuePair) checkRings(thread int, s check.Site) {
 	if q.checked == nil {
 		return
 	}
-	q.checked.doAt(inCall, s, q.ctx.dev.check, func(p *check.Pair) (all []check.Finding) {
+	q.checked.doAt(inCall, s, q.ctx.check, func(p *check.Pair) (all []check.Finding) {
 		from, to := q.sq.Span()
 		if refused := q.checked.posts.Rings(from, to, thread, s); refused { // +checklocksignore: do has locked it
 			all = append(all, p.RefusesPost())
@@ -102,7 +100,7 @@ func (q *queuePair) lookAtSends() {
 			most = max(most, silent)
 		}
 	}
-	q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.Waits(most) })
+	q.checked.do(q.ctx.check, func(p *check.Pair) []check.Finding { return p.Waits(most) })
 }
 
 // checkTakes is the event that the device has taken the work request in a slot of the ring. It
@@ -130,9 +128,9 @@ func (q *queuePair) checkPosted(s *sender, slot uint32) {
 		return
 	}
 	f, w := s.flight, &s.wr
-	f.checked = &checkedFlight{k: q.ctx.dev.check, of: q.String(), pd: q.pd, posted: q.checkTakes(slot)}
+	f.checked = &checkedFlight{k: q.ctx.check, of: q.String(), pd: q.pd, posted: q.checkTakes(slot)}
 	number := 0
-	q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { number = p.Number() + 1; return nil })
+	q.checked.do(q.ctx.check, func(p *check.Pair) []check.Finding { number = p.Number() + 1; return nil })
 	q.checkRubbish(s)
 	q.checkMemory(s, number)
 	q.checkUses(s, number)
@@ -150,7 +148,7 @@ func (q *queuePair) checkPosted(s *sender, slot uint32) {
 		over = q.checked.over
 	}
 	q.checked.mu.Unlock()
-	q.ctx.dev.check.AddAt(inCall, over, all...)
+	q.ctx.check.AddAt(inCall, over, all...)
 	if f.signaled {
 		q.sendCQ.checkMayCome(f.checked.posted)
 	}
@@ -169,7 +167,7 @@ func (q *queuePair) checkDone(f *flight) {
 	q.checkSent(f)
 	if q.checked != nil && f.signaled {
 		next, _ := q.sendCQ.progress()
-		q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { p.Completes(next); return nil })
+		q.checked.do(q.ctx.check, func(p *check.Pair) []check.Finding { p.Completes(next); return nil })
 	}
 }
 
@@ -177,7 +175,7 @@ func (q *queuePair) checkDone(f *flight) {
 // it is a Read or an atomic without depth.
 func (q *queuePair) checkBegun(f *flight, lacksDepth bool) {
 	if q.checked != nil && lacksDepth {
-		q.checked.doAt(posted, f.checked.posted, q.ctx.dev.check, func(p *check.Pair) []check.Finding { return []check.Finding{p.ReadsWithout(f.why)} })
+		q.checked.doAt(posted, f.checked.posted, q.ctx.check, func(p *check.Pair) []check.Finding { return []check.Finding{p.ReadsWithout(f.why)} })
 	}
 }
 
@@ -185,8 +183,25 @@ func (q *queuePair) checkBegun(f *flight, lacksDepth bool) {
 // attributes of q say.
 func (q *queuePair) checkRefused() {
 	if q.checked != nil {
-		q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return []check.Finding{p.FindsNoReceive()} })
+		q.checked.do(q.ctx.check, func(p *check.Pair) []check.Finding { return []check.Finding{p.FindsNoReceive()} })
 	}
+}
+
+// checkPatience returns how long a message waits before a receive is said to be missing. On a card
+// it waits at least as long as min_rnr_timer says, so it is soon if the program has set a long
+// time.
+func (q *queuePair) checkPatience() time.Duration {
+	if q.checked == nil {
+		return receivePatience
+	}
+	q.mu.Lock()
+	timer, managed := q.ctx.dev.rnrTime(q.life.attrs.MinRNRTimer), q.life.managed
+	q.mu.Unlock()
+	if managed || timer < receivePatience {
+		return receivePatience
+	}
+	const soon = 2 * lookEvery
+	return soon
 }
 
 // checkReceive is the event that there is no receive for a message.
@@ -194,7 +209,7 @@ func (q *queuePair) checkReceive(lost bool) {
 	if q.checked == nil {
 		return
 	}
-	q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding {
+	q.checked.do(q.ctx.check, func(p *check.Pair) []check.Finding {
 		if lost {
 			return []check.Finding{p.LosesDatagram()}
 		}
@@ -222,7 +237,7 @@ func (d *Device) room(asked, has, most uint32) uint32 {
 
 // checkCQ begins to check q.
 func (q *completionQueue) checkCQ(entries uint32) {
-	if q.ctx.dev.check != nil {
+	if q.ctx.check != nil {
 		q.checked = &checkedCQ{CQ: check.CQ{Name: q.String(), Entries: int(entries)}} // +checklocksignore: nobody else has q yet
 	}
 }
@@ -253,7 +268,7 @@ func (q *completionQueue) checkMayCome(s check.Site) {
 	if q.checked.signaled++; q.ring == nil || len(q.checked.receives) > fewReceives {
 		return
 	}
-	q.ctx.dev.check.AddAt(inCall, s, q.checked.MayCome(q.checked.signaled, q.receivesLocked(), int(q.ring.Len()))...)
+	q.ctx.check.AddAt(inCall, s, q.checked.MayCome(q.checked.signaled, q.receivesLocked(), int(q.ring.Len()))...)
 }
 
 // checkTook is the event that a receive that will complete in q is taken from its queue.
@@ -261,7 +276,7 @@ func (q *completionQueue) checkTook() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.ring != nil && len(q.checked.receives) <= fewReceives {
-		q.ctx.dev.check.Add(q.checked.MayCome(q.checked.signaled, q.receivesLocked()+1, int(q.ring.Len()))...)
+		q.ctx.check.Add(q.checked.MayCome(q.checked.signaled, q.receivesLocked()+1, int(q.ring.Len()))...)
 	}
 }
 
@@ -293,7 +308,7 @@ func (q *completionQueue) checkPutLocked(w *uverbs.WC, solicits, lost bool) {
 	if lost {
 		n = max(n, q.checked.Entries) + 1
 	}
-	q.ctx.dev.check.Add(q.checked.Puts(w.QPN, w.Status != uverbs.Success, solicits, n)...)
+	q.ctx.check.Add(q.checked.Puts(w.QPN, w.Status != uverbs.Success, solicits, n)...)
 }
 
 // noteHeldLocked is the event that completions are held back, or are not any more.

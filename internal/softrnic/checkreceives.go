@@ -96,7 +96,7 @@ const fewPairs = 16
 //
 // +checklocks:c.pairsMu
 func (c *Context) checkPairsLocked() {
-	if c.dev.check != nil {
+	if c.check != nil {
 		all := slices.Collect(maps.Values(c.pairs))
 		c.checked.Store(&all)
 	}
@@ -170,7 +170,7 @@ func (q *queuePair) checkRoom() {
 		n, room = int(q.recv.ring.Len()), int(q.recv.ring.Cap())
 	}
 	q.recv.mu.Unlock()
-	q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.HasReceives(n, room) })
+	q.checked.do(q.ctx.check, func(p *check.Pair) []check.Finding { return p.HasReceives(n, room) })
 }
 
 // checkWrites is the event that the device is about to write to memory of the program, for a work
@@ -195,7 +195,7 @@ func (q *queuePair) checkPostedReceives(own []check.Span, work string, site chec
 				}
 				x.shared.Store(true)
 				if x.known.Store(false); o != s || reads { // or nobody looks at what arrives
-					q.ctx.dev.check.AddAt(inCall, site, check.Shares(q.String(), work, reads, s, o))
+					q.ctx.check.AddAt(inCall, site, check.Shares(q.String(), work, reads, s, o))
 				}
 			}
 		}
@@ -223,14 +223,14 @@ func (q *queuePair) checkFilled(id uint64, x *seenReceive) {
 		return
 	}
 	if work := x.used.Load(); work != nil {
-		q.ctx.dev.check.Add(check.UsesReceive(q.receivesName(), id, *work))
+		q.ctx.check.Add(check.UsesReceive(q.receivesName(), id, *work))
 		return
 	}
 	if !x.known.Load() {
 		return
 	}
 	if now := look(x.pd, x.list, receiveLimit); now.known && now.sum != x.sum && x.known.Load() && !x.shared.Load() {
-		q.ctx.dev.check.Add(check.WritesReceive(q.receivesName(), id))
+		q.ctx.check.Add(check.WritesReceive(q.receivesName(), id))
 	}
 }
 
@@ -244,13 +244,13 @@ func (q *queuePair) checkTaken(w *uverbs.RecvWR) {
 	}
 	own, others := q.pd.spansOf(w.SGEs, uverbs.MaxMessage), q.recv.spans(q.pd)
 	q.ctx.checkWrites(q, own)
-	q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.Takes(q.receivesName(), own, others) })
+	q.checked.do(q.ctx.check, func(p *check.Pair) []check.Finding { return p.Takes(q.receivesName(), own, others) })
 }
 
 // checkTooLong is the event that a receive has failed because of err.
 func (q *queuePair) checkTooLong(id uint64, err error) {
 	if q.checked != nil && errors.Is(err, errLocalLength) {
-		q.ctx.dev.check.Add(check.TooLong(q.receivesName(), id, q.kind == uverbs.UD))
+		q.ctx.check.Add(check.TooLong(q.receivesName(), id, q.kind == uverbs.UD))
 	}
 }
 
@@ -291,13 +291,33 @@ func (r *receiveQueue) peek() (all [][]byte) {
 	return all
 }
 
+// checkCame is the event that a message is complete, and that its completion is about to come.
+func (q *queuePair) checkCame() {
+	if q.checked != nil {
+		next, _ := q.recvCQ.progress()
+		q.checked.do(q.ctx.check, func(p *check.Pair) []check.Finding { p.Comes(next); return nil })
+	}
+}
+
+// hasMessages returns how many messages have come whose completions the program has polled.
+func (q *queuePair) hasMessages() (n uint64) {
+	next, polled := q.recvCQ.progress()
+	q.checked.do(q.ctx.check, func(p *check.Pair) []check.Finding {
+		if n = p.Came(); next > 0 { // or the queue is destroyed
+			n = p.HasMessages(polled)
+		}
+		return nil
+	})
+	return n
+}
+
 // checkPlaced is the event that a message of n bytes is complete in the memory of a receive. The
 // device fills some of what is behind the message, because it is undefined.
 func (q *queuePair) checkPlaced(id uint64, list []byte, n uint32, seen *seenReceive) {
 	if q.checked == nil {
 		return
 	}
-	if q.checked.arrived.Add(1); n == 0 {
+	if q.checkCame(); n == 0 {
 		return
 	}
 	if seen != nil && !seen.shared.Load() {
@@ -311,6 +331,6 @@ func (q *queuePair) checkPlaced(id uint64, list []byte, n uint32, seen *seenRece
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ring != nil {
-		q.ctx.dev.check.Add(c.checked.Places(q.receivesName(), q.num, id, into, int(c.ring.Len()))...)
+		q.ctx.check.Add(c.checked.Places(q.receivesName(), q.num, id, into, int(c.ring.Len()))...)
 	}
 }

@@ -46,7 +46,7 @@ func withRubbish(w uverbs.WC) *uverbs.WC {
 // checkRubbish is the event that the program posts a work request. It may have its values from a
 // completion, and its message may be longer than any.
 func (q *queuePair) checkRubbish(s *sender) {
-	f, w, k := s.flight, &s.wr, q.ctx.dev.check
+	f, w, k := s.flight, &s.wr, q.ctx.check
 	field := ""
 	if w.Flags&uverbs.Inline == 0 {
 		for list := w.SGEs; field == ""; {

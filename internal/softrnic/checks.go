@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
@@ -49,10 +50,35 @@ func hasPlace(c uverbs.Command) bool {
 }
 
 // makes is the event that the command makes an object.
+//
+// +checklocks:c.mu
 func (c *commands) makes(object fmt.Stringer, what string) {
-	if k := c.dev.check; k != nil {
+	if k := c.check; k != nil {
 		k.Makes(object.String(), what, c.site)
+		c.makers[object.String()] = c.caller.PID()
 	}
+}
+
+// checkDestroys is the event that the command, which is named by, destroys an object.
+//
+// +checklocks:c.mu
+func (c *commands) checkDestroys(object fmt.Stringer, by string) {
+	if c.check == nil {
+		return
+	}
+	name := object.String()
+	if maker, own := c.makers[name], c.caller.PID(); maker != own && own != 0 && c.caller.Lives(maker) {
+		c.check.AddAt(inCall, c.site, check.DestroysForOther(name, by, own, maker))
+	}
+	delete(c.makers, name)
+}
+
+// unmakes is the event that the command has destroyed an object.
+//
+// +checklocks:c.mu
+func (c *commands) unmakes(object fmt.Stringer, by string) {
+	c.checkDestroys(object, by)
+	c.check.Unmakes(object)
 }
 
 // Exits is the event that the process that has opened the device is about to end. Only if the
@@ -61,7 +87,7 @@ func (c *commands) makes(object fmt.Stringer, what string) {
 func (c *Context) Exits(over <-chan struct{}) {
 	defer c.recovers()
 	for _, m := range c.beginExit() {
-		m.checkMapped(c.dev.check, over)
+		m.checkMapped(c.check, over)
 	}
 }
 
@@ -145,8 +171,8 @@ func (c *Context) checkLeftLocked(k *check.Reporter) {
 
 // checkRefused is the event that a command about an object has had an error, or nil.
 func (c *commands) checkRefused(object fmt.Stringer, command string, err error) {
-	if r := (*uverbs.Refusal)(nil); c.dev.check != nil && errors.As(err, &r) {
-		c.dev.check.AddAt(inCall, c.site, check.Refuses(object.String(), command, r.Rule))
+	if r := (*uverbs.Refusal)(nil); c.check != nil && errors.As(err, &r) {
+		c.check.AddAt(inCall, c.site, check.Refuses(object.String(), command, r.Rule))
 	}
 }
 
@@ -156,7 +182,7 @@ func (c *Context) Unmaps(isOf func(Process) bool, addr, n uint64, at func() chec
 	for _, o := range c.shown.list() {
 		if m, ok := o.(*memoryRegion); ok && addr < m.Start+m.Len && m.Start < addr+n && !m.isOnDemand() && isOf(m.process) {
 			m.unmapped.add(check.Span{Addr: addr, Len: n})
-			c.dev.check.AddAt(inCall, at(), check.Unmaps(m.String(), addr, n))
+			c.check.AddAt(inCall, at(), check.Unmaps(m.String(), addr, n))
 		}
 	}
 }
@@ -228,6 +254,29 @@ func (m *memoryRegion) checkUse(addr, n uint64) {
 			k.Add(check.Uses(m.String(), s))
 		}
 	}
+}
+
+// mappedPatience is how long the deregistration of a memory region waits for the memory.
+const mappedPatience = time.Second
+
+// checkMappedSoon is checkMapped for at most mappedPatience. The program may withhold its memory
+// for as long as it likes.
+func (m *memoryRegion) checkMappedSoon(k *check.Reporter) {
+	if k == nil {
+		return
+	}
+	over, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		m.checkMapped(k, over)
+	}()
+	t := time.NewTimer(mappedPatience)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
+	}
+	close(over)
 }
 
 // checkMapped reports m if the program does not have its memory any more. It looks at some pages

@@ -87,7 +87,7 @@ func (q *queuePair) checkEnds(to uverbs.State) {
 func (q *queuePair) checkKeyOf(key uint32, from netip.Addr, qpn uint32) {
 	if q.checked != nil {
 		own := q.ctx.dev.has(from.As16()) && q.ctx.dev.find(qpn) != nil
-		q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return []check.Finding{p.RefusesDatagram(key).OfPeer(own)} })
+		q.checked.do(q.ctx.check, func(p *check.Pair) []check.Finding { return []check.Finding{p.RefusesDatagram(key).OfPeer(own)} })
 	}
 }
 
@@ -113,7 +113,7 @@ func (q *queuePair) checkLooksLocked() {
 			if f.Kind == check.Wait && x.Timeout > 0 || f.Kind == check.Depth && x.MaxRead <= check.MostReads {
 				at = rtr
 			}
-			q.ctx.dev.check.AddAt(inCall, at, f)
+			q.ctx.check.AddAt(inCall, at, f)
 		}
 	}
 }
@@ -121,7 +121,7 @@ func (q *queuePair) checkLooksLocked() {
 // checkEarly is the event that work requests wait in a state before RTS.
 func (q *queuePair) checkEarly(s uverbs.State, at check.Site) {
 	if q.checked != nil {
-		q.checked.doAt(inCall, at, q.ctx.dev.check, func(p *check.Pair) []check.Finding { return []check.Finding{p.PostsIn(s.String())} })
+		q.checked.doAt(inCall, at, q.ctx.check, func(p *check.Pair) []check.Finding { return []check.Finding{p.PostsIn(s.String())} })
 	}
 }
 
@@ -135,7 +135,7 @@ func (q *queuePair) checkFlush() {
 	failed := q.sendCQ.hasPolledError(q.num) || q.recvCQ.hasPolledError(q.num)
 	_, polled := q.sendCQ.progress()
 	_, received := q.recvCQ.progress()
-	q.checked.doAt(inCall, q.firstPost(), q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.Flushes(n, failed, polled+received) })
+	q.checked.doAt(inCall, q.firstPost(), q.ctx.check, func(p *check.Pair) []check.Finding { return p.Flushes(n, failed, polled+received) })
 }
 
 // checkFlushedReceives is the event that receives are flushed.
@@ -146,7 +146,9 @@ func (q *queuePair) checkFlushedReceives(n int) {
 	failed := q.sendCQ.hasPolledError(q.num) || q.recvCQ.hasPolledError(q.num)
 	_, polled := q.sendCQ.progress()
 	_, received := q.recvCQ.progress()
-	q.checked.do(q.ctx.dev.check, func(p *check.Pair) []check.Finding { return p.FlushesReceives(n, failed, polled+received) })
+	q.checked.do(q.ctx.check, func(p *check.Pair) []check.Finding {
+		return p.FlushesReceives(n, int(p.Came()), failed, polled+received)
+	})
 }
 
 // checkReset is the event that q is about to be reset, and destroyed if ends is set.
@@ -166,8 +168,8 @@ func (q *queuePair) checkReset(ends bool) {
 	q.checked.mu.Lock()
 	over, all := q.checked.over, q.checked.pair.HasRoom(false)
 	q.checked.mu.Unlock()
-	q.ctx.dev.check.AddAt(inCall, over, all...)
-	q.checked.do(q.ctx.dev.check, func(p *check.Pair) (all []check.Finding) {
+	q.ctx.check.AddAt(inCall, over, all...)
+	q.checked.do(q.ctx.check, func(p *check.Pair) (all []check.Finding) {
 		if waits {
 			all = p.WaitsForReceive(rnrRetry)
 		}

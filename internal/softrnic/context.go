@@ -26,6 +26,10 @@ type Caller interface {
 	Site() check.Site
 	// Thread returns the number of the thread that has sent it.
 	Thread() int
+	// PID returns the process that has sent the command, or 0 if it has ended. Lives reports
+	// whether one that has sent a command has not ended.
+	PID() int
+	Lives(pid int) bool
 }
 
 // A Channel carries events to a program. Any goroutine may use it.
@@ -50,7 +54,9 @@ type Channel interface {
 // A Context is a device that a program has opened. Any goroutine may call the methods.
 type Context struct {
 	dev    *Device
-	filled filledMemory // if the program is checked
+	check  *check.Reporter // nil if the program is not checked
+	filled filledMemory    // if the program is checked
+	coming comingWrites    // if it is
 	// memory is the memory that the program maps. The rings are in it.
 	memory Memory
 
@@ -89,6 +95,10 @@ type Context struct {
 	// higher rank than pairsMu are locked. It is nil if the program is not checked
 	checked atomic.Pointer[[]*queuePair]
 
+	// makers are the processes that have made the objects of the maps above, by the names of these,
+	// if the program is checked
+	makers map[string]int // +checklocks:mu
+
 	// shown are the objects of the maps above, for Objects
 	shown shown
 }
@@ -121,15 +131,17 @@ type Memory struct {
 	Release func(part []byte)
 	// PID is the process that maps it, for the trace.
 	PID int
+	// Process is what findings about the program have as its process, or empty.
+	Process string
 }
 
 // Open opens the device for a program. The memory belongs to the Context until Close returns.
 func (d *Device) Open(m Memory) (*Context, error) {
 	c := &Context{
-		dev: d, memory: m, number: d.last.Add(1), space: allocator{[]extent{{m.From, uint64(len(m.Bytes))}}}, channels: make(map[Channel]*channel),
+		dev: d, check: d.check.Of(m.Process), memory: m, number: d.last.Add(1), space: allocator{[]extent{{m.From, uint64(len(m.Bytes))}}}, channels: make(map[Channel]*channel),
 		pds: make(map[uint32]*protectionDomain), mrs: make(map[uint32]*memoryRegion), cqs: make(map[uint32]*completionQueue),
 		srqs: make(map[uint32]*sharedQueue), qps: make(map[uint32]*queuePair), ahs: make(map[uint32]*protectionDomain),
-		mws: make(map[uint32]*memoryWindow), pairs: make(map[uint32]*queuePair),
+		mws: make(map[uint32]*memoryWindow), makers: make(map[string]int), pairs: make(map[uint32]*queuePair),
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -237,7 +249,7 @@ func (c *Context) HasFewPairs() bool {
 // written the command at a place, which may be nil.
 func (c *Context) DoorbellNow(command []byte, thread int, s check.Site) {
 	defer c.recovers()
-	if c.dev.check != nil {
+	if c.check != nil {
 		c.lookNow()
 	}
 	c.pairsMu.RLock()
@@ -279,7 +291,7 @@ func (c *Context) destroy() {
 		return
 	}
 	c.closed = true
-	if k := c.dev.check; k != nil {
+	if k := c.check; k != nil {
 		c.checkLeftLocked(k)
 	}
 	c.shown.clear()
@@ -314,17 +326,27 @@ func (c *Context) destroy() {
 // Do carries out a command. in is its input, and driverIn the provider's input. Do returns the two
 // answers.
 func (c *Context) Do(caller Caller, cmd uverbs.Command, in, driverIn []byte) (out, driverOut []byte, err error) {
-	return c.do(c.commandsOf(caller, cmd), cmd, in, driverIn)
+	x := c.commandsOf(caller, cmd)
+	return c.do(x, x, cmd, in, driverIn)
 }
 
-func (c *Context) do(h uverbs.Handler, cmd uverbs.Command, in, driverIn []byte) (out, driverOut []byte, err error) {
+// do carries out a command of x by h.
+func (c *Context) do(x *commands, h uverbs.Handler, cmd uverbs.Command, in, driverIn []byte) (out, driverOut []byte, err error) {
 	if err = syscall.EIO; c.broken.Load() {
 		return nil, nil, err
 	}
 	defer c.recovers()
-	if c.dev.check != nil {
+	if c.check != nil {
 		c.lookNow()
 	}
+	out, driverOut, err = c.execute(h, cmd, in, driverIn)
+	if x.later != nil {
+		x.later()
+	}
+	return out, driverOut, err
+}
+
+func (c *Context) execute(h uverbs.Handler, cmd uverbs.Command, in, driverIn []byte) (out, driverOut []byte, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -339,13 +361,14 @@ type commands struct {
 	*Context
 	caller Caller
 	site   check.Site // of the command, if it hasPlace
+	later  func()     // what is left to do without the mutex, or nil
 }
 
 // commandsOf returns what executes a command. It asks for the command's place in the program before
 // the mutex is taken, because to find it takes a while.
 func (c *Context) commandsOf(caller Caller, cmd uverbs.Command) *commands {
 	x := &commands{Context: c, caller: caller}
-	if c.dev.check != nil && hasPlace(cmd) {
+	if c.check != nil && hasPlace(cmd) {
 		x.site = caller.Site()
 	}
 	return x
@@ -355,7 +378,7 @@ func (c *Context) commandsOf(caller Caller, cmd uverbs.Command) *commands {
 func (c *commands) QueryDevice() uverbs.Device {
 	d := c.dev.limits
 	d.GUID = c.dev.guid
-	if c.dev.check != nil && !c.dev.strict { // as of common cards
+	if c.check != nil && !c.dev.strict { // as of common cards
 		d.MaxRead, d.MaxSGE, d.MaxReadSGE = check.MostReads, check.MostSGEs, check.MostSGEs
 	}
 	if c.dev.noAtomics {
@@ -498,7 +521,7 @@ func (c *commands) QueryPort(port uint8) (gids uint32, err error) {
 //
 // +checklocks:c.mu
 func (c *commands) AllocPD() (handle uint32) {
-	pd := &protectionDomain{handle: c.newHandle(), context: c.number, filled: &c.filled, keys: &c.dev.keys, check: c.dev.check, keysDiffer: c.dev.check != nil || c.dev.faults.Takes(fault.Keys), placing: c.dev.newPlacing()}
+	pd := &protectionDomain{handle: c.newHandle(), context: c.number, filled: &c.filled, coming: &c.coming, keys: &c.dev.keys, check: c.check, keysDiffer: c.check != nil || c.dev.faults.Takes(fault.Keys), placing: c.dev.newPlacing()}
 	c.pds[pd.handle] = pd
 	c.makes(pd, created)
 	c.shown.add(pd.handle, pd)
@@ -519,7 +542,7 @@ func (c *commands) DeallocPD(handle uint32) error {
 	c.shown.remove(handle)
 	pd.port.close()
 	delete(c.pds, handle)
-	c.dev.check.Unmakes(pd)
+	c.unmakes(pd, "ibv_dealloc_pd")
 	return nil
 }
 
@@ -563,7 +586,7 @@ func (c *commands) DestroyAH(handle uint32) error {
 	delete(pd.addresses, handle)
 	pd.mu.Unlock()
 	delete(c.ahs, handle)
-	c.dev.check.Unmakes(addressName(handle))
+	c.unmakes(addressName(handle), "ibv_destroy_ah")
 	return nil
 }
 

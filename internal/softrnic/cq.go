@@ -239,7 +239,7 @@ func (c *commands) DestroyCQ(handle uint32) (completions, asynchronous uint32, e
 	q.ring = nil
 	c.giveBackLocked(q.at)
 	delete(c.cqs, handle)
-	c.dev.check.Unmakes(q)
+	c.unmakes(q, "ibv_destroy_cq")
 	asynchronous = c.reported(q.userHandle, q.asyncEvents)
 	c.checkAcks(q.String(), "ibv_ack_cq_events", cqAcks, q.userHandle, q.handle, completions)
 	c.checkAcks(q.String(), "ibv_ack_async_event", asyncCQ, q.userHandle, q.handle, asynchronous)

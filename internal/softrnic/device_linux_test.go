@@ -46,6 +46,9 @@ type program struct {
 	// run
 	slowBell bool
 	site     func() check.Site // where it is; may be nil
+	pid      int
+	// the process that p was before pid was changed has ended
+	parentEnded bool
 
 	mu       sync.Mutex
 	channels []*testChannel // the first is the one for asynchronous events
@@ -144,6 +147,10 @@ func (p *program) NewChannel() (uint32, Channel, error) {
 
 func (p *program) Thread() int { return 1 }
 
+func (p *program) PID() int { return 1 + p.pid }
+
+func (p *program) Lives(int) bool { return !p.parentEnded }
+
 func (p *program) Site() check.Site {
 	if p.site == nil {
 		return nil
@@ -179,7 +186,7 @@ func (k ownKernel) Doorbell(qp uint32) error {
 	switch {
 	case k.slowBell:
 		go k.ctx.Doorbell()
-	case k.ctx.dev.check != nil:
+	case k.ctx.check != nil:
 		k.ctx.DoorbellNow(uverbs.AppendDoorbell(nil, qp, 0), 1, nil)
 	default:
 		k.ctx.Doorbell()

@@ -38,6 +38,7 @@ type protectionDomain struct {
 	check  *check.Reporter // nil if the program is not checked
 	sinks  checkedSinks
 	filled *filledMemory // of the Context
+	coming *comingWrites // of the Context
 	// the two keys of a memory region are not the same
 	keysDiffer bool
 	placing    *placing // nil if bytes are placed in their order
@@ -100,6 +101,7 @@ func (m *memoryRegion) ReadAt(p []byte, off int64) (int, error) {
 
 func (m *memoryRegion) WriteAt(p []byte, off int64) (int, error) {
 	m.checkUse(m.Start+uint64(off), uint64(len(p)))
+	m.checkPlaces(m.Start+uint64(off), uint64(len(p)))
 	if m.pd.placing != nil {
 		return len(p), m.pd.placing.write(m.process, p, m.Start+uint64(off))
 	}
@@ -412,7 +414,7 @@ func (c *commands) ReregMR(r uverbs.MemoryRegion) (k uverbs.Keys, err error) {
 	old.deregister()
 	old.pd.users.Add(-1)
 	c.mrs[m.handle] = m
-	c.dev.check.Unmakes(old)
+	c.check.Unmakes(old)
 	c.makes(m, registered)
 	return m.keys(), nil
 }
@@ -429,12 +431,14 @@ func (c *commands) DeregMR(handle uint32) error {
 		return uverbs.Refuse(syscall.EINVAL, "a memory window is bound to the MR with lkey %#x", m.lkey())
 	}
 	c.shown.remove(handle)
-	if k := c.dev.check; k != nil {
-		m.checkMapped(k, nil)
-	}
+	c.checkDestroys(m, "ibv_dereg_mr")
+	c.checkDeregisters(m)
 	m.deregister()
 	m.pd.users.Add(-1)
 	delete(c.mrs, handle)
-	c.dev.check.Unmakes(m)
+	c.later = func() {
+		m.checkMappedSoon(c.check)
+		c.check.Unmakes(m)
+	}
 	return nil
 }

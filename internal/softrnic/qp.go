@@ -366,6 +366,7 @@ func (c *commands) DestroyQP(handle uint32) (events uint32, err error) {
 	if q == nil {
 		return 0, none("QP", handle)
 	}
+	c.checkDestroys(q, "ibv_destroy_qp")
 	c.destroyQPLocked(q)
 	events = c.reported(q.userHandle, q.events.Load())
 	c.checkAcks(q.String(), "ibv_ack_async_event", qpAcks, q.userHandle, q.handle, events)
@@ -400,7 +401,7 @@ func (c *Context) destroyQPLocked(q *queuePair) {
 	q.sendCQ.users.Add(-1)
 	q.recvCQ.users.Add(-1)
 	delete(c.qps, q.handle)
-	c.dev.check.Unmakes(q)
+	c.check.Unmakes(q)
 }
 
 // sayDrained ends the draining of SQD if no work request is on its way, and sends the event if the

@@ -128,7 +128,7 @@ func (r *receiver) waitLocked(first bool) {
 		r.wait = receiveWait{}
 	}
 	timer := r.repeatTime()
-	if r.wait.again(timer) {
+	if r.wait.again(timer, r.l.q.checkPatience()) {
 		r.l.q.checkReceive(false)
 	}
 	if r.wait.slow() && timer == 0 {
@@ -188,13 +188,13 @@ type receiveWait struct {
 const receivePatience = 8 * time.Millisecond
 
 // again sets w.next for another look, with an RNR timer, or 0. It reports whether a receive has
-// just been missing for receivePatience.
-func (w *receiveWait) again(timer time.Duration) (lacks bool) {
+// just been missing for as long as patience.
+func (w *receiveWait) again(timer, patience time.Duration) (lacks bool) {
 	before := w.waited
 	w.waited += w.next
 	w.every = min(max(w.every+w.every/8, lookEvery), lookSlowly)
 	w.next = max(w.every, timer)
-	return before < receivePatience && w.waited >= receivePatience
+	return before < patience && w.waited >= patience
 }
 
 // slow reports whether looks are as rare as those of the lookout.
@@ -258,11 +258,10 @@ func (r *receiverHands) complete(m *inbound, f frame) {
 	case f.flags&flagInvalidate != 0:
 		w.Immediate, w.Flags = f.immediate, uverbs.WCHasInval
 	}
-	switch {
-	case f.kind != frameWritten:
+	if f.kind != frameWritten {
 		q.checkPlaced(m.id, m.list, m.n, m.seen)
-	case q.checked != nil:
-		q.checked.arrived.Add(1)
+	} else {
+		q.checkCame()
 	}
 	q.examineNow(r.l)
 	q.traceFilled(m.id, m.n, uverbs.Success)

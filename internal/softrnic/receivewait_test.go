@@ -12,7 +12,7 @@ func TestReceiveWait(t *testing.T) {
 		var w receiveWait
 		waited, missing := time.Duration(0), 0
 		for range 200 {
-			lacks := w.again(timer)
+			lacks := w.again(timer, receivePatience)
 			if lacks != (waited >= receivePatience && missing == 0) {
 				t.Errorf("timer %v: after %v, a receive is missing: %t", timer, waited, lacks)
 			}

@@ -265,7 +265,7 @@ func (c *commands) DestroySRQ(handle uint32) (events uint32, err error) {
 	s.close()
 	c.giveBackLocked(s.at)
 	delete(c.srqs, handle)
-	c.dev.check.Unmakes(s)
+	c.unmakes(s, "ibv_destroy_srq")
 	events = c.reported(s.userHandle, s.events.Load())
 	c.checkAcks(s.String(), "ibv_ack_async_event", srqAcks, s.userHandle, s.handle, events)
 	return events, nil

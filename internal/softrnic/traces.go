@@ -121,7 +121,8 @@ func (c *Context) traceEvent(what string, about fmt.Stringer) {
 
 // DoAndTell is Do, and puts the command into words.
 func (c *Context) DoAndTell(caller Caller, cmd uverbs.Command, in, driverIn []byte) (out, driverOut []byte, told uverbs.Teller, err error) {
-	told.Handler = c.commandsOf(caller, cmd)
-	out, driverOut, err = c.do(&told, cmd, in, driverIn)
+	x := c.commandsOf(caller, cmd)
+	told.Handler = x
+	out, driverOut, err = c.do(x, &told, cmd, in, driverIn)
 	return out, driverOut, told, err
 }

@@ -133,7 +133,7 @@ func (s *sender) sendDatagrams(q *queuePair) {
 			s.fail(q, f.status, cmp.Or(f.why, "a datagram could not be sent"))
 			return
 		}
-		q.ctx.dev.check.Add(f.checked.changed()...)
+		q.ctx.check.Add(f.checked.changed()...)
 		q.checkDone(f)
 		q.traceDone(f, uverbs.Success)
 		if f.signaled {

@@ -182,6 +182,6 @@ func (c *commands) DeallocMW(handle uint32) error {
 	w.pd.mu.Unlock()
 	w.pd.users.Add(-1)
 	delete(c.mws, handle)
-	c.dev.check.Unmakes(w)
+	c.unmakes(w, "ibv_dealloc_mw")
 	return nil
 }

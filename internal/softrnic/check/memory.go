@@ -7,6 +7,12 @@ func Leaves(object, destroyer string) Finding {
 	return Finding{Leak, object, "the program has not destroyed it by " + destroyer}
 }
 
+// DestroysForOther is the event that a process destroys an object that another one has made, which
+// goes on.
+func DestroysForOther(object, by string, own, maker int) Finding {
+	return Finding{Forked, object, fmt.Sprintf("process %d has destroyed it by %s, and process %d, which has made it, goes on without it", own, by, maker)}
+}
+
 // Unmaps is the event that the program gives up n bytes at addr, while the memory of a region there
 // is registered.
 func Unmaps(region string, addr, n uint64) Finding {
@@ -100,6 +106,12 @@ func Changes(pair, work string, signaled bool) Finding {
 		k = Reuse
 	}
 	return Finding{k, pair, "the payload of the work request " + work + " has changed between its post and its completion: a card may send either"}
+}
+
+// Deregisters is the event that the program deregisters memory of a work request that is signaled,
+// and whose completion has not come.
+func Deregisters(pair, work string) Finding {
+	return Finding{Payload, pair, "the memory region of the work request " + work + " is deregistered before its completion has come: on a card it may fail"}
 }
 
 // WritesSink is the event that the memory for an answer has changed before the answer has come.

@@ -26,6 +26,9 @@ type Pair struct {
 	head, tail Work
 	listed     int
 	over       bool
+	// the messages that have come, and the numbers of the completions of the last ones, in order
+	came    uint64
+	arrived []int
 }
 
 // A Work identifies a work request by its contents.
@@ -40,9 +43,10 @@ type inErr struct {
 
 // flushes is the event that n are flushed. failed says that the program has polled a completion
 // with an error of the queue pair, and polled is how many completions it has polled. A program that
-// polls several at once answers the good ones in front of an error, too, so only what it posts
-// after a later poll counts. flushes returns true if there are too many.
-func (l *inErr) flushes(n int, failed bool, polled int) bool {
+// polls several at once answers the good ones in front of an error, too: at most so many as
+// answers. So what it posts before a later poll counts only as far as it is more. flushes returns
+// true if there are too many.
+func (l *inErr) flushes(n, answers int, failed bool, polled int) bool {
 	if !l.flushed || !failed {
 		l.flushed, l.polled = true, -1
 		return false
@@ -51,7 +55,7 @@ func (l *inErr) flushes(n int, failed bool, polled int) bool {
 		l.polled = polled
 	}
 	if l.polled == polled {
-		return false
+		n = max(n-answers, 0)
 	}
 	l.after += n
 	return l.after > 1 // one may be there to learn that the queue is drained
@@ -207,21 +211,40 @@ func (p *Pair) PostsIn(state string) Finding {
 	return Finding{State, p.Name, "a send work request is posted in " + state + ": on a card ibv_post_send fails, or the work request is lost"}
 }
 
+// Comes is the event that a message comes, whose completion will have the given number in its
+// queue.
+func (p *Pair) Comes(at int) {
+	p.came++
+	p.arrived = append(p.arrived[max(len(p.arrived)-maxMessages+1, 0):], at)
+}
+
+// Came returns how many messages have come.
+func (p *Pair) Came() uint64 { return p.came }
+
+// HasMessages returns how many of them the program has, because it has polled so many completions
+// of their queue.
+func (p *Pair) HasMessages(polled int) uint64 {
+	for len(p.arrived) > 0 && p.arrived[0] <= polled {
+		p.arrived = p.arrived[1:]
+	}
+	return p.came - uint64(len(p.arrived))
+}
+
 // Flushes is the event that n work requests are flushed in ERR. failed says that the program has
 // polled a completion with an error of the queue pair, and polled is how many completions it has
 // polled.
 func (p *Pair) Flushes(n int, failed bool, polled int) (all []Finding) {
 	p.freed, p.marks, p.silent = p.posted, nil, 0
-	if p.sends.flushes(n, failed, polled) {
+	if p.sends.flushes(n, n, failed, polled) {
 		all = append(all, Finding{State, p.Name, fmt.Sprintf(
 			"%d send work requests were posted in ERR, after the program had polled a completion with an error: they are only flushed", p.sends.after)})
 	}
 	return all
 }
 
-// FlushesReceives is the same event of receives.
-func (p *Pair) FlushesReceives(n int, failed bool, polled int) (all []Finding) {
-	if p.receives.flushes(n, failed, polled) {
+// FlushesReceives is the same event of receives. So many messages have come.
+func (p *Pair) FlushesReceives(n, came int, failed bool, polled int) (all []Finding) {
+	if p.receives.flushes(n, came, failed, polled) {
 		all = append(all, Finding{State, p.Name, fmt.Sprintf(
 			"%d receives were posted in ERR, after the program had polled a completion with an error: they are only flushed", p.receives.after)})
 	}

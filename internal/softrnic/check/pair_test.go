@@ -106,10 +106,32 @@ func TestFence(t *testing.T) {
 // TestReceivesAfterError: one receive in ERR may be there to drain the queue.
 func TestReceivesAfterError(t *testing.T) {
 	p := Pair{Name: "QP 1"}
-	wants(t, "the flush of what was posted before", p.FlushesReceives(9, true, 1))
-	wants(t, "answers to what was polled with the error", p.FlushesReceives(9, true, 1))
-	wants(t, "one after a later poll", p.FlushesReceives(1, true, 2))
-	wants(t, "a second one", p.FlushesReceives(1, true, 2), State)
+	wants(t, "the flush of what was posted before", p.FlushesReceives(9, 9, true, 1))
+	wants(t, "answers to what was polled with the error", p.FlushesReceives(9, 9, true, 1))
+	wants(t, "one after a later poll", p.FlushesReceives(1, 9, true, 2))
+	wants(t, "a second one", p.FlushesReceives(1, 9, true, 2), State)
+
+	p = Pair{Name: "QP 1"}
+	wants(t, "the flush of what was posted before", p.FlushesReceives(9, 2, true, 1))
+	wants(t, "answers, and one to drain the queue", p.FlushesReceives(3, 2, true, 1))
+	wants(t, "more than messages have come", p.FlushesReceives(3, 2, true, 1), State)
+}
+
+// TestMessages: a program has a message once it has polled its completion, and those behind what is
+// remembered.
+func TestMessages(t *testing.T) {
+	var p Pair
+	for n := range maxMessages + 10 {
+		p.Comes(2*n + 1)
+	}
+	for _, tt := range []struct {
+		polled int
+		want   uint64
+	}{{0, 10}, {2*9 + 1, 10}, {2*10 + 1, 11}, {2*10 + 2, 11}, {2 * (maxMessages + 10), maxMessages + 10}} {
+		if got := p.HasMessages(tt.polled); got != tt.want {
+			t.Errorf("with %d completions polled: %d messages, want %d", tt.polled, got, tt.want)
+		}
+	}
 }
 
 // TestPostsAfterError: one work request that is posted after an error is there to drain the queue.

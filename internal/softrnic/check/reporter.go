@@ -12,6 +12,12 @@ import (
 // Sites are looked for in files, which takes a while. So findings that have one are logged by a
 // goroutine, in order, and the caller does not wait.
 type Reporter struct {
+	*reports
+	process string // see Of
+}
+
+// reports are the findings about all processes.
+type reports struct {
 	log *slog.Logger
 
 	mu     locks.Mutex[locks.Leaf]
@@ -26,12 +32,22 @@ type Reporter struct {
 // A reported is a finding with its places: that of the mistake, and that which made its object.
 type reported struct {
 	Finding
-	places [2]place
+	process string
+	places  [2]place
 }
 
 // NewReporter returns a Reporter that logs all findings but those that are suppressed.
 func NewReporter(log *slog.Logger, suppress []Suppression) *Reporter {
-	return &Reporter{log: log, report: Report{Suppress: suppress}}
+	return &Reporter{reports: &reports{log: log, report: Report{Suppress: suppress}}}
+}
+
+// Of returns a Reporter whose findings have the name of a process. The findings of both are counted
+// together. r may be nil.
+func (r *Reporter) Of(process string) *Reporter {
+	if r == nil {
+		return nil
+	}
+	return &Reporter{r.reports, process}
 }
 
 // Makes is the event that the program makes an object at a place; what is what the log calls that,
@@ -75,7 +91,7 @@ func (r *Reporter) AddAbout(object, what string, s Site, all ...Finding) {
 	for _, f := range all {
 		r.mu.Lock()
 		fresh := r.report.Add(f)
-		x := reported{f, [2]place{{what, s}, r.sites.all[object].place}}
+		x := reported{f, r.process, [2]place{{what, s}, r.sites.all[object].place}}
 		waits := fresh && (s != nil || x.places[1].site != nil || r.written != nil)
 		if waits {
 			if r.queue = append(r.queue, x); r.written == nil {
@@ -91,7 +107,7 @@ func (r *Reporter) AddAbout(object, what string, s Site, all ...Finding) {
 }
 
 // write logs the findings of the queue until it is empty.
-func (r *Reporter) write() {
+func (r *reports) write() {
 	for {
 		r.mu.Lock()
 		if len(r.queue) == 0 {
@@ -108,12 +124,15 @@ func (r *Reporter) write() {
 }
 
 // write1 logs a finding.
-func (r *Reporter) write1(x *reported) {
+func (r *reports) write1(x *reported) {
 	what := "check"
 	if x.Kind.IsNote() {
 		what = "note"
 	}
 	args := []any{what, x.Kind.String()}
+	if x.process != "" {
+		args = append(args, "process", x.process)
+	}
 	for _, p := range x.places {
 		if p.site == nil {
 			continue
@@ -127,7 +146,7 @@ func (r *Reporter) write1(x *reported) {
 }
 
 // Wait waits until all findings are in the log.
-func (r *Reporter) Wait() {
+func (r *reports) Wait() {
 	r.mu.Lock()
 	written := r.written
 	r.mu.Unlock()
@@ -137,7 +156,7 @@ func (r *Reporter) Wait() {
 }
 
 // Summarize logs how much was found, and returns it.
-func (r *Reporter) Summarize() Counts {
+func (r *reports) Summarize() Counts {
 	r.Wait()
 	r.mu.Lock()
 	c := r.report.Counts()

@@ -42,7 +42,7 @@ func TestSites(t *testing.T) {
 			r.Add(Leaves(fmt.Sprintf("PD %d", n), "ibv_dealloc_pd"))
 		}
 		r.AddAt("posted", site("send at b.c:2"), Finding{State, "QP 1", "wrong"})
-		r.AddAt("posted", nil, Finding{State, "QP 2", "wrong"})
+		r.Of("server[17]").AddAt("posted", nil, Finding{State, "QP 2", "wrong"})
 		synctest.Wait()
 		close(found)
 		c := r.Summarize()
@@ -62,7 +62,7 @@ func TestSites(t *testing.T) {
 			`"PD 3: the program has not destroyed it by ibv_dealloc_pd" check=leak`,
 			`"PD 4: the program has not destroyed it by ibv_dealloc_pd" check=leak created="main at a.c:4"`,
 			`"QP 1: wrong" check=state posted="send at b.c:2"`,
-			`"QP 2: wrong" check=state`,
+			`"QP 2: wrong" check=state process=server[17]`,
 			`checked findings=7 notes=0 suppressed=0 repeated=1`,
 		}
 		if strings.Join(got, "\n") != strings.Join(want, "\n") {

@@ -3,6 +3,9 @@
 package run
 
 import (
+	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -24,6 +27,24 @@ func (s *supervisor) site(c *seccomp.Call) check.Site {
 		return x
 	}
 	return nil
+}
+
+// processName returns the name of a process, or an empty string if it has none any more.
+func processName(pid int) string {
+	name, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(name))
+}
+
+// checkedName returns what findings have as a process: its name and its number, or an empty string
+// for the program itself.
+func (s *supervisor) checkedName(pid int) string {
+	if s.checked == nil || pid == s.program.PID {
+		return ""
+	}
+	return processName(pid) + "[" + strconv.Itoa(pid) + "]"
 }
 
 // noteCall tells the devices of a process that it gives up memory, or that it is about to end.

@@ -168,7 +168,7 @@ func (s *supervisor) openChannel(c *seccomp.Call, flags int) (int, error) {
 		unix.Close(f.near)
 		return -1, err
 	}
-	f.fd, f.channel = fd, s.cm.Open(pid, f.notify)
+	f.fd, f.channel = fd, s.cm.Open(pid, s.checkedName(pid), f.notify)
 	s.channels.mu.Lock()
 	s.channels.opened++
 	f.number = s.channels.opened

@@ -141,6 +141,21 @@ func (c *caller) FindChannel(fd int32) softrnic.Channel {
 	return nil
 }
 
+// PID returns the process that has sent the command, or 0 if it has ended.
+func (c *caller) PID() int {
+	pid, err := process.Leader(c.call.Thread)
+	if err != nil {
+		return 0
+	}
+	return pid
+}
+
+// Lives reports whether a process that has sent a command has not ended.
+func (c *caller) Lives(pid int) bool {
+	p := c.file.known(pid)
+	return p != nil && !p.HasEnded()
+}
+
 // Site returns where the program has sent the command.
 func (c *caller) Site() check.Site { return c.s.site(c.call) }
 

@@ -189,7 +189,7 @@ func (s *supervisor) openDevice(c *seccomp.Call, flags int) (int, error) {
 		return -1, err
 	}
 	m := f.deviceMemory()
-	m.PID = p.PID
+	m.PID, m.Process = p.PID, s.checkedName(p.PID)
 	if f.ctx, err = s.device.Open(m); err != nil {
 		f.close()
 		return -1, err

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -97,11 +96,9 @@ func (s *supervisor) tellProcess(pid int) {
 	if s.trace == nil {
 		return
 	}
-	name, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm")
-	if err != nil {
-		return
+	if name := processName(pid); name != "" {
+		s.trace.Put(trace.Event{Kind: trace.Process, PID: pid, Text: name + " (PID " + strconv.Itoa(pid) + ")"})
 	}
-	s.trace.Put(trace.Event{Kind: trace.Process, PID: pid, Text: strings.TrimSpace(string(name)) + " (PID " + strconv.Itoa(pid) + ")"})
 }
 
 // beginTrace begins the trace of c, if it asks for one. Text goes to standard error.

@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
+	"github.com/rddp/rddp/internal/softrnic/check"
 )
 
 // A Channel is a program's open file of rdma_cm: its ids, and the events about them. Any goroutine
@@ -14,6 +15,7 @@ import (
 type Channel struct {
 	cm     *CM
 	pid    int
+	check  *check.Reporter // nil if the program is not checked
 	notify func(pending bool)
 
 	// The CM's mutex guards these, and callers of the methods whose names end in Locked hold it.
@@ -30,9 +32,9 @@ type event struct {
 }
 
 // Open opens a channel for a process. notify is called when the first event is added and when the
-// last one is taken. It must not call the Channel.
-func (m *CM) Open(pid int, notify func(pending bool)) *Channel {
-	return &Channel{cm: m, pid: pid, notify: notify, added: make(chan struct{})}
+// last one is taken. It must not call the Channel. name is what findings have as the process.
+func (m *CM) Open(pid int, name string, notify func(pending bool)) *Channel {
+	return &Channel{cm: m, pid: pid, check: m.check.Of(name), notify: notify, added: make(chan struct{})}
 }
 
 // HasIDs reports whether ids belong to the channel.

@@ -39,7 +39,7 @@ func TestWithheldMemory(t *testing.T) {
 	defer d.Close()
 	m := New(Config{Device: d})
 	defer m.Close()
-	c := m.Open(1, func(bool) {})
+	c := m.Open(1, "", func(bool) {})
 	id := func() uint32 {
 		_, out, e := c.Do(nil, ucma.CreateID, (&ucma.IDRequest{UID: 1, PortSpace: ucma.TCP}).AppendTo(nil), 16)
 		n, err := ucma.ParseNumber(out)
@@ -53,7 +53,7 @@ func TestWithheldMemory(t *testing.T) {
 		done := make(chan syscall.Errno, 1)
 		go func() {
 			m.Objects()
-			other := m.Open(2, func(bool) {})
+			other := m.Open(2, "", func(bool) {})
 			_, _, e := other.Do(nil, ucma.CreateID, (&ucma.IDRequest{UID: 1, PortSpace: ucma.TCP}).AppendTo(nil), 16)
 			other.Close()
 			done <- e

@@ -170,8 +170,8 @@ func (i *id) String() string { return fmt.Sprintf("rdma_cm id %d", i.num) }
 // checkLeft reports i if the program is checked and has not destroyed it. A request that the
 // program has not accepted is not reported.
 func (i *id) checkLeft() {
-	if i.cm.check != nil && i.uid != 0 {
-		i.cm.check.Add(check.Leaves(i.String(), "rdma_destroy_id"))
+	if i.ch.check != nil && i.uid != 0 {
+		i.ch.check.Add(check.Leaves(i.String(), "rdma_destroy_id"))
 	}
 }
 

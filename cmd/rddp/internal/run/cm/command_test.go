@@ -24,8 +24,8 @@ func TestMulticast(t *testing.T) {
 	var log bytes.Buffer
 	m := New(Config{Device: d, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	defer m.Close()
-	c := m.Open(1, func(bool) {})
-	other := m.Open(1, func(bool) {})
+	c := m.Open(1, "", func(bool) {})
+	other := m.Open(1, "", func(bool) {})
 	defer c.Close()
 	do := func(c *Channel, cmd ucma.Command, in []byte) (uint32, syscall.Errno) {
 		_, out, e := c.Do(nil, cmd, in, 16)

@@ -75,7 +75,7 @@ func newCM(t *testing.T) *Channel {
 		m.Close()
 		d.Close()
 	})
-	return m.Open(1, func(bool) {})
+	return m.Open(1, "", func(bool) {})
 }
 
 // datagramIDLocked returns a new id bound to a port of localhost.

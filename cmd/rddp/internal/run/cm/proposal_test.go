@@ -100,7 +100,7 @@ func newPartyOf(t *testing.T, uid uint64, w softrnic.Wire, far ...string) *party
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = unix.Munmap(file) })
-	p := &party{t: t, ch: m.Open(1, func(bool) {}), uid: uid}
+	p := &party{t: t, ch: m.Open(1, "", func(bool) {}), uid: uid}
 	if p.ctx, err = d.Open(softrnic.Memory{Bytes: file, From: 4096}); err != nil {
 		t.Fatal(err)
 	}
