@@ -231,15 +231,13 @@ func (pd *protectionDomain) checkRefusal(key uint32, remote, own bool, s check.S
 	}
 }
 
-// hasOwnPeerLocked reports whether the peer of q is a queue pair of the same device, as far as the
-// connection tells.
-//
-// +checklocks:q.mu
-func (q *queuePair) hasOwnPeerLocked() bool {
-	l, d := q.link, q.ctx.dev
-	if l == nil {
-		return false
+// hasOwnPeer reports whether the peer is a queue pair of the same device, as far as the connection
+// tells. Later, the peer may be gone.
+func (l *link) hasOwnPeer() bool {
+	if l.kind == linkSelf {
+		return true
 	}
+	d := l.q.ctx.dev
 	at := addrPort(l.conn.RemoteAddr()).Addr()
 	if l.kind == linkPlain { // the peer has no number
 		return d.has(at.As16())

@@ -160,7 +160,7 @@ func (e *end) judge() {
 	case verdictRefused:
 		e.why = e.l.out.why // +checklocksignore: the link's queue pair is locked
 	case verdictOurs:
-		e.why = cmp.Or(e.q.explainRemoteLocked(e.err), "the peer has broken the rules: "+e.err.Error())
+		e.why = cmp.Or(e.q.explainRemoteLocked(e.err, e.l.ownPeer), "the peer has broken the rules: "+e.err.Error())
 	case verdictLeft:
 		e.status, e.why = uverbs.FlushErr, peerLeaves
 	}

@@ -161,11 +161,11 @@ func accessName(a uverbs.Access) string {
 	return "IBV_ACCESS_REMOTE_ATOMIC"
 }
 
-// explainRemoteLocked says in words of verbs why q has refused an access of its peer. It returns ""
-// for other errors.
+// explainRemoteLocked says in words of verbs why q has refused an access of its peer, which is a
+// queue pair of the same device if own is set. It returns "" for other errors.
 //
 // +checklocks:q.mu
-func (q *queuePair) explainRemoteLocked(err error) string {
+func (q *queuePair) explainRemoteLocked(err error, own bool) string {
 	var a *ddp.AccessError
 	if !errors.As(err, &a) || a.Discarded {
 		return ""
@@ -181,7 +181,7 @@ func (q *queuePair) explainRemoteLocked(err error) string {
 	if q.life.attrs.Access&right == 0 {
 		why = "the queue pair has no " + accessName(right)
 	}
-	q.pd.checkRefusal(uint32(a.STag), true, q.hasOwnPeerLocked(), nil, fmt.Sprintf("%s of %d bytes at %#x: %s", op, a.N, a.TO, why))
+	q.pd.checkRefusal(uint32(a.STag), true, own, nil, fmt.Sprintf("%s of %d bytes at %#x: %s", op, a.N, a.TO, why))
 	return fmt.Sprintf("the peer asked for %s that is not allowed: rkey %#x, remote address %#x, %d bytes: %s", op, uint32(a.STag), a.TO, a.N, why)
 }
 

@@ -27,6 +27,8 @@ type link struct {
 	near    *shm.Stream // of conn; nil if it does not go through memory
 	peer    uint32      // QPN
 	kind    linkKind
+	// the peer is a queue pair of the same device; set only if the program is checked
+	ownPeer bool
 
 	// ctx is done when the connection has ended.
 	ctx    context.Context
@@ -193,6 +195,7 @@ func (q *queuePair) newLink(c *conn.Conn, peer uint32, k linkKind) *link {
 	l.near, _ = c.Stream().(*shm.Stream)
 	l.ctx, l.cancel = context.WithCancel(q.ctx.dev.ctx)
 	l.receiver.l, l.receiver.in.unreliable = l, q.kind == uverbs.UC
+	l.ownPeer = q.ctx.check != nil && l.hasOwnPeer()
 	return l
 }
 

@@ -131,7 +131,7 @@ func TestExplanations(t *testing.T) {
 	} {
 		denied := &ddp.AccessError{Code: ddp.CodeInvalidSTag, Denied: true, STag: ddp.STag(p.mr.Key), TO: p.mr.Addr, N: 8, Need: need}
 		text := fmt.Sprintf("the peer asked for %s that is not allowed: rkey %#x, remote address %#x, 8 bytes: the queue pair has no %s", want[0], p.mr.Key, p.mr.Addr, want[1])
-		if got := pair.explainRemoteLocked(denied); got != text {
+		if got := pair.explainRemoteLocked(denied, true); got != text {
 			t.Errorf("%s\nwant %s", got, text)
 		}
 	}
