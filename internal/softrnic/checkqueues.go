@@ -42,7 +42,7 @@ func (q *queuePair) checkPair(asked *uverbs.Caps) {
 		if q.srq == nil { // else verbs ignore max_recv_sge
 			sges = max(sges, asked.MaxRecvSGE)
 		}
-		q.checked.do(q.ctx.check, func(p *check.Pair) []check.Finding { return p.Asks(sges, asked.MaxInline) })
+		q.checked.do(q.ctx.check, func(p *check.Pair) []check.Finding { p.Asks(sges, asked.MaxInline); return nil })
 	}
 }
 

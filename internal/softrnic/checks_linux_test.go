@@ -205,6 +205,18 @@ func checkedPairs(t *testing.T, attrs func(in []byte)) (p *program, log *checkLo
 	return p, log, a, b
 }
 
+// TestCheckAttempt: a queue pair that is larger than those of cards is a mistake once the program
+// uses it.
+func TestCheckAttempt(t *testing.T) {
+	p, log := newChecked(t)
+	a := p.qp(func(c *guest.QPConfig) { c.Inline = check.MostInline + 1 })
+	log.wants()
+	if err := a.Modify(guest.Init, p.gid, a.Num, nil); err != nil {
+		t.Fatal(err)
+	}
+	log.wants("check=depth")
+}
+
 // TestCheckQueues: the device tells the checker of work requests, completions and attributes.
 func TestCheckQueues(t *testing.T) {
 	write := func(p *program, q *guest.QP, id uint64, flags uint32) {

@@ -47,6 +47,7 @@ func (q *queuePair) checkModifies(to uverbs.State, managed bool) {
 	q.checked.inRTS = q.checked.inRTS || to == uverbs.RTS
 	managed = q.checked.managed
 	q.checked.mu.Unlock()
+	q.checked.do(q.ctx.check, (*check.Pair).Begins)
 	if !managed && q.kind.Connected() && (to == uverbs.RTR || to == uverbs.RTS) {
 		q.checkEnds(to)
 	}
@@ -97,6 +98,9 @@ func (q *queuePair) checkKeyOf(key uint32, from netip.Addr, qpn uint32) {
 func (q *queuePair) checkLooksLocked() {
 	if q.checked == nil || q.kind != uverbs.RC {
 		return
+	}
+	if q.life.attrs.State == uverbs.RTS { // an RNIC has brought it there, and not the program
+		q.checked.do(q.ctx.check, (*check.Pair).Begins)
 	}
 	q.checked.mu.Lock()
 	own, rtr, rts := q.checked.inRTS && !q.checked.managed && !q.life.managed, q.checked.toRTR, q.checked.toRTS

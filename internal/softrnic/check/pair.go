@@ -14,6 +14,9 @@ type Pair struct {
 	marks  []mark // the signaled ones whose completions the program has not polled
 	silent int    // unsignaled ones in a row
 	looked bool   // the attributes have been looked at
+	// the entries of lists and the bytes of inline data that it has been created with, until it is
+	// used
+	sges, inline uint32
 	// what is posted in ERR
 	sends, receives inErr
 	// most is how many work requests have been outstanding since there was room, if more than
@@ -305,14 +308,19 @@ func (p *Pair) Looks(a *Attributes) (all []Finding) {
 }
 
 // Asks is the event that the program creates the queue pair with lists of so many entries, and so
-// many bytes of inline data.
-func (p *Pair) Asks(sges, inline uint32) (all []Finding) {
-	if inline > MostInline {
-		all = append(all, Finding{Depth, p.Name, fmt.Sprintf("max_inline_data is %d: common cards have at most %d", inline, MostInline)})
+// many bytes of inline data. That alone is no mistake: nothing else tells a program how much inline
+// data a device has, so some create one queue pair after the other until the device refuses.
+func (p *Pair) Asks(sges, inline uint32) { p.sges, p.inline = sges, inline }
+
+// Begins is the event that the program takes the queue pair out of RESET.
+func (p *Pair) Begins() (all []Finding) {
+	if p.inline > MostInline {
+		all = append(all, Finding{Depth, p.Name, fmt.Sprintf("max_inline_data is %d: common cards have at most %d", p.inline, MostInline)})
 	}
-	if sges > MostSGEs {
-		all = append(all, Finding{Depth, p.Name, fmt.Sprintf("max_send_sge or max_recv_sge is %d: common cards have at most %d", sges, MostSGEs)})
+	if p.sges > MostSGEs {
+		all = append(all, Finding{Depth, p.Name, fmt.Sprintf("max_send_sge or max_recv_sge is %d: common cards have at most %d", p.sges, MostSGEs)})
 	}
+	p.Asks(0, 0)
 	return all
 }
 

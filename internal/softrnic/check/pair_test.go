@@ -170,9 +170,19 @@ func TestAttributes(t *testing.T) {
 		wants(t, tt.desc+" again", p.Looks(&a))
 	}
 	p := Pair{Name: "QP 1"}
-	wants(t, "lists that cards have", p.Asks(MostSGEs, MostInline))
-	wants(t, "lists that cards do not have", p.Asks(MostSGEs+1, 0), Depth)
-	wants(t, "inline data that cards do not have", p.Asks(1, MostInline+1), Depth)
+	for _, tt := range []struct {
+		desc         string
+		sges, inline uint32
+		want         []Kind
+	}{
+		{"lists that cards have", MostSGEs, MostInline, nil},
+		{"lists that cards do not have", MostSGEs + 1, 0, []Kind{Depth}},
+		{"inline data that cards do not have", 1, MostInline + 1, []Kind{Depth}},
+	} {
+		p.Asks(tt.sges, tt.inline)
+		wants(t, tt.desc, p.Begins(), tt.want...)
+		wants(t, tt.desc+" again", p.Begins())
+	}
 	wants(t, "a wait with an end", p.WaitsForReceive(6))
 	wants(t, "a wait without an end", p.WaitsForReceive(7), Wait)
 }
