@@ -2,6 +2,7 @@ package softrnic
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 
@@ -48,6 +49,7 @@ func (q *queuePair) tryJoinSelf(ctx context.Context, life uint64) error {
 	cfg := q.ctx.dev.Tapped(nearConfig(q.config()))
 	asking, serving := conn.New(conn.StreamOf(a), true, cfg, nil), conn.New(conn.StreamOf(b), false, cfg, nil)
 	q.tapped(asking)
+	tappedAs(rand.Text(), asking, serving)
 	if err = q.startUpSelf(ctx, asking, serving, cfg, life); err == nil {
 		l := q.newLink(asking, q.num, linkSelf)
 		l.serving, l.served = serving, make(chan struct{})

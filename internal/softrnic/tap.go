@@ -70,6 +70,17 @@ func (q *queuePair) tapped(c *conn.Conn) {
 	}
 }
 
+// tappedAs gives both ends of a connection a name of their own before startup. Connections of
+// queue pairs with themselves need one, because their startup frames and their addresses are all
+// the same.
+func tappedAs(name string, ends ...*conn.Conn) {
+	for _, c := range ends {
+		if t, ok := c.Tap().(*tap); ok {
+			t.startup = append(t.startup, name...)
+		}
+	}
+}
+
 // Sent and Received see a startup frame.
 func (t *tap) Sent(p []byte) {
 	t.startup = append(t.startup, p...)

@@ -173,6 +173,37 @@ func TestTrace(t *testing.T) {
 	}
 }
 
+// TestTraceSelf: the arrows of queue pairs that are joined with themselves have numbers of their
+// own, also if such a queue pair is joined again.
+func TestTraceSelf(t *testing.T) {
+	x := newTraced(t, &trace.Timeline{Base: 1000}, false)
+	const messages = 2 // a Write and its acknowledgement
+	lives := 0
+	for _, q := range []*guest.QP{x.qp(nil), x.qp(nil)} {
+		for range 2 {
+			if err := q.Join(x.gid, q.Num); err != nil {
+				t.Fatal(err)
+			}
+			if err := q.Post(guest.WR{ID: 1, Op: guest.OpWrite, Flags: guest.Signaled, Remote: x.mr.Addr + 64, Key: x.mr.Key, List: []guest.SGE{x.mr.Part(0, 64)}}); err != nil {
+				t.Fatal(err)
+			}
+			x.want("a Write", 1, uverbs.Success)
+			if err := q.Modify(uint8(uverbs.Reset), x.gid, q.Num, nil); err != nil {
+				t.Fatal(err)
+			}
+			lives++
+		}
+	}
+	x.end(t)
+	all, err := timeline.Check([]byte(x.trace.text()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if whole, half := timeline.Arrows(all); whole < messages*lives || half > lives { // the last message of a life may find nobody
+		t.Errorf("%d arrows have both ends, %d have one", whole, half)
+	}
+}
+
 // TestTraceFailure: the text has the status of a work request that fails, of one in front of it,
 // and of one behind it.
 func TestTraceFailure(t *testing.T) {
