@@ -113,12 +113,15 @@ var realFindings = []struct{ program, what string }{
 	{`^r(io)?stream -p`, `msg="rdma_cm id .* check=leak`},
 	{`ucx_perftest`, `note=(unmapped|same-buffer)`},
 	{`^(ib|ucmatose|udaddy)`, `note=same-buffer`},
+	{`^ib_send_bw .*-r 64`, `check=receives`},
+	{`^fi_pingpong`, `note=same-buffer`},
 	{`^(ib_send_bw|ibv_srq_pingpong|ucmatose|udaddy)`, `check=overwritten`},
 }
 
-// TestCheckedPairs: in the programs of rdma-core, perftest and UCX nothing is found that is wrong.
+// TestCheckedPairs: in the programs of rdma-core, perftest, UCX and libfabric nothing is found that
+// is wrong.
 func TestCheckedPairs(t *testing.T) {
-	pairs := slices.Concat(connectedPairs, datagramPairs)
+	pairs := slices.Concat(connectedPairs, datagramPairs, fabricPairs)
 	for _, line := range programPairs {
 		pairs = append(pairs, [2]string{line, line + " 127.0.0.1"})
 	}

@@ -85,10 +85,14 @@ var connectedPairs = [][2]string{
 	{"ib_send_lat -R -p %d -n 100", "ib_send_lat -R -p %d -n 100 127.0.0.1"},
 }
 
-// TestFabric runs libfabric's verbs provider. Its connections need an address other than loopback,
+// fabricPairs use libfabric's verbs provider. Its connections need an address other than loopback,
 // so only datagrams are tested.
+var fabricPairs = [][2]string{{"fi_pingpong -p verbs -e dgram -B %d", "fi_pingpong -p verbs -e dgram -P %d 127.0.0.1"}}
+
 func TestFabric(t *testing.T) {
-	runProgramPair(t, supervise, "fi_pingpong -p verbs -e dgram -B %d", "fi_pingpong -p verbs -e dgram -P %d 127.0.0.1")
+	for _, lines := range fabricPairs {
+		runProgramPair(t, supervise, lines[0], lines[1])
+	}
 }
 
 // datagramPairs are the programs that use rdma_cm for datagrams.
