@@ -9,12 +9,6 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// far is the memory of a Region that RegisterMemory has made.
-type far interface {
-	io.ReaderAt
-	io.WriterAt
-}
-
 // RegisterMemory makes the first n bytes of m a Region that grants access on the given stream.
 // Stream 0 means every stream of the Domain. The Region uses m until Deregister.
 //
@@ -51,8 +45,20 @@ func (d *Domain) RegisterMemory(m interface {
 	return r, nil
 }
 
-// HasMemory reports whether RegisterMemory has been called. If it has, an access of a peer may call
-// code of the program.
+// RegisterSink makes n bytes of m a Region that is the sink of an RDMA Read on the given stream. It
+// says of m what RegisterMemory says, but nothing is read from m, and the TO of the first byte is
+// random. n must be 1 to 2^32-1.
+func (d *Domain) RegisterSink(m io.WriterAt, n uint32, stream uint64) (*Region, error) {
+	if n == 0 || uint64(n) > math.MaxInt {
+		return nil, errRegionLength
+	}
+	d.hasMemory.Store(true)
+	r := &Region{memory: m, size: int(n), access: ReadSink, stream: stream}
+	return d.draw(r, func(base uint64) { r.base = base })
+}
+
+// HasMemory reports whether RegisterMemory or RegisterSink has been called. If it has, an access of
+// a peer may call code of the program.
 func (d *Domain) HasMemory() bool { return d.hasMemory.Load() }
 
 var errSTagInUse = errors.New("ddp: STag belongs to another Region")
@@ -61,7 +67,7 @@ var errMemoryRange = errors.New("ddp: a Region of RegisterMemory has at least 1 
 
 // fetch copies the len(p) bytes at TO to into p. The caller holds the Region: see hold.
 func (r *Region) fetch(p []byte, to uint64) error {
-	if _, err := r.memory.ReadAt(p, int64(to-r.base)); err != nil {
+	if _, err := r.memory.(io.ReaderAt).ReadAt(p, int64(to-r.base)); err != nil {
 		return r.lost(to, uint64(len(p)), err)
 	}
 	return nil

@@ -221,3 +221,91 @@ func TestMemorySTag(t *testing.T) {
 		t.Errorf("after Deregister: %v", err)
 	}
 }
+
+// A farBuffer gives a Sender memory for each payload of at most most bytes.
+type farBuffer struct {
+	most   int
+	header int
+	given  [][]byte
+}
+
+func (f *farBuffer) Payload(header, n int) []byte {
+	f.header = header
+	if n > f.most {
+		return nil
+	}
+	f.given = append(f.given, make([]byte, n))
+	return f.given[len(f.given)-1]
+}
+
+// TestFarBuffer: the payload of far memory goes to the memory that the owner of the Sender gives,
+// and stays there while other Segments are cut.
+func TestFarBuffer(t *testing.T) {
+	r, m := registerFar(t, new(Domain), 400, RemoteRead)
+	for i := range m.b {
+		m.b[i] = byte(i)
+	}
+	f := &farBuffer{most: 99}
+	s := Sender{Far: f}
+	s.Start(&Message{Tagged: true, Len: 250, Source: r, SourceTO: farBase})
+	var got []byte
+	for _, mulpdu := range []int{114, 14 + 99, 114} {
+		if !s.Next(mulpdu) {
+			t.Fatal(s.Err())
+		}
+		got = append(got, s.Segment().Payload[0]...)
+		s.Release()
+	}
+	if !bytes.Equal(got, m.b[:250]) || f.header != TaggedHeaderLen {
+		t.Errorf("other bytes, behind a header of %d", f.header)
+	}
+	if len(f.given) != 2 || !bytes.Equal(f.given[0], m.b[100:199]) || !bytes.Equal(f.given[1], m.b[199:250]) {
+		t.Error("the memory that was given does not have the payload")
+	}
+}
+
+// TestRegisterSink: a Read Response goes to the sink, and nothing else can use it. After Redirect
+// it discards what arrives.
+//
+// +checklocksignore: hold locks, and the analyzer does not see that
+func TestRegisterSink(t *testing.T) {
+	p := newPair(t)
+	m := &farMemory{b: bytes.Repeat([]byte{guard}, 400), bad: -1}
+	if _, err := p.domain.RegisterSink(m, 0, stream); !errors.Is(err, errRegionLength) {
+		t.Errorf("a sink of 0 bytes: %v", err)
+	}
+	r, err := p.domain.RegisterSink(m, 300, stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !p.domain.HasMemory() || r.Len() != 300 || r.TO() < 1<<62 {
+		t.Errorf("%d bytes at %#x", r.Len(), r.TO())
+	}
+	for _, need := range []Access{RemoteRead, RemoteWrite, RemoteAtomic} {
+		if _, err := p.domain.Check(r.STag(), r.TO(), 8, need, stream); err == nil {
+			t.Errorf("%v is allowed", need)
+		}
+	}
+	if _, err := p.domain.Check(r.STag(), r.TO(), 8, ReadSink, stream+1); err == nil {
+		t.Error("another stream may use it")
+	}
+	if err := p.domain.Invalidate(r.STag(), stream); err == nil {
+		t.Error("the peer may invalidate it")
+	}
+	s, _, err := NewStream(p.domain, stream).hold(r.STag(), r.TO()+100, 200, ReadSink)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.store(bytes.Repeat([]byte{7}, 200), r.TO()+100)
+	s.mu.RUnlock()
+	if err != nil || m.b[99] != guard || m.b[100] != 7 || m.b[299] != 7 || m.b[300] != guard {
+		t.Errorf("%v, and other bytes are there", err)
+	}
+	Redirect(r, nil)
+	if mem, err := r.hold(r.TO(), 8, ReadSink, nil); err != nil || mem != nil || r.memory != nil {
+		t.Errorf("after Redirect the sink is still used: %v", err)
+	} else {
+		r.mu.RUnlock()
+	}
+	r.Deregister()
+}

@@ -1,6 +1,7 @@
 package ddp
 
 import (
+	"io"
 	"math/bits"
 	"strings"
 	"sync/atomic"
@@ -62,7 +63,8 @@ type Region struct {
 	// Deregister has begun: no copy begins
 	gone atomic.Bool
 
-	memory far // nil if the memory is mem
+	// nil if the memory is mem; it is also an io.ReaderAt, except that of RegisterSink
+	memory io.WriterAt
 
 	of      *Region // the Region that this Region is a window of; nil if it is not a window
 	offset  uint64  // from the start of that Region to the start of this one, in bytes
@@ -117,7 +119,7 @@ func Redirect(r *Region, to []byte) {
 	if to != nil && len(to) != r.size {
 		panic("BUG: Region redirected to memory of another length")
 	}
-	if r.memory != nil {
+	if r.memory != nil && to != nil {
 		panic("BUG: Region of RegisterMemory redirected")
 	}
 	// With all these locks held, nothing is placed in the memory under any of its STags, and no
@@ -128,6 +130,7 @@ func Redirect(r *Region, to []byte) {
 	defer r.mu.Unlock()
 	r.lockWindows()
 	copy(to, r.mem)
+	r.memory = nil
 	r.moveTree(to)
 	r.unlockWindows()
 }

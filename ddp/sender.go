@@ -23,6 +23,10 @@ type Segment struct {
 //	}
 //	if err := s.Err(); err != nil { … }
 type Sender struct {
+	// Far, if not nil, gives the memory to which a Sender copies the payload of a Segment from a
+	// Region of [Domain.RegisterMemory].
+	Far FarBuffer
+
 	sent [NumQueues]uint32 // by QN: messages started, modulo 2^32
 
 	m       *Message // nil if there is none, or it has been cut to its end
@@ -36,7 +40,13 @@ type Sender struct {
 
 	header  [UntaggedHeaderLen]byte
 	payload [][]byte // segment.Payload, kept for its capacity
-	fetched []byte   // the payload of a Segment from far memory, kept for its capacity
+}
+
+// A FarBuffer has memory for payload.
+type FarBuffer interface {
+	// Payload returns memory for the n bytes of payload of the next Segment, or nil if it has none.
+	// header is the length of the Segment's header.
+	Payload(header, n int) []byte
 }
 
 // Start begins to send m. If m is untagged, Start sets its MSN. The Sender keeps m until Next
@@ -88,7 +98,7 @@ func (s *Sender) Next(mulpdu int) bool {
 		panic(fmt.Sprintf("BUG: MULPDU of %d bytes", mulpdu))
 	}
 	n := min(uint64(mulpdu-headerLen), uint64(m.Len)-s.done)
-	if !s.cut(n) {
+	if !s.cut(n, headerLen) {
 		s.m = nil
 		return false
 	}
@@ -166,9 +176,9 @@ func (s *Sender) Detach(limit int) bool {
 // may follow is a Terminate.
 func (s *Sender) Err() error { return s.err }
 
-// cut sets s.payload, which is empty, to the next n bytes of the Message. It returns false if the
-// Message's source is gone.
-func (s *Sender) cut(n uint64) bool {
+// cut sets s.payload, which is empty, to the next n bytes of the Message, which follow a header of
+// headerLen bytes. It returns false if the Message's source is gone.
+func (s *Sender) cut(n uint64, headerLen int) bool {
 	m := s.m
 	if m.Source != nil {
 		if n == 0 {
@@ -180,7 +190,7 @@ func (s *Sender) cut(n uint64) bool {
 			return false
 		}
 		if m.Source.memory != nil {
-			if s.err = s.fetch(n); s.err != nil {
+			if s.err = s.fetch(n, headerLen); s.err != nil {
 				s.Release()
 				return false
 			}
@@ -220,17 +230,20 @@ func (s *Sender) hold(n uint64) (mem []byte, err error) {
 	return mem, err
 }
 
-// fetch sets s.payload, which is empty, to the next n bytes of a Message whose source is a Region
-// of far memory. The bytes are a copy, and the next fetch uses the same memory for others.
-func (s *Sender) fetch(n uint64) error {
-	if uint64(cap(s.fetched)) < n {
-		s.fetched = make([]byte, n)
+// fetch sets s.payload, which is empty, to a copy of the next n bytes of a Message whose source is
+// a Region of far memory.
+func (s *Sender) fetch(n uint64, headerLen int) error {
+	var p []byte
+	if s.Far != nil {
+		p = s.Far.Payload(headerLen, int(n))
 	}
-	s.fetched = s.fetched[:n]
-	if err := s.m.Source.fetch(s.fetched, s.m.SourceTO+s.done); err != nil {
+	if p == nil {
+		p = make([]byte, n)
+	}
+	if err := s.m.Source.fetch(p, s.m.SourceTO+s.done); err != nil {
 		return err
 	}
-	s.payload = append(s.payload, s.fetched)
+	s.payload = append(s.payload, p)
 	return nil
 }
 

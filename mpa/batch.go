@@ -136,6 +136,11 @@ func (b *Batch) room(n int) []byte {
 	return p
 }
 
+// isNext reports whether p lies where the next byte goes.
+func (b *Batch) isNext(p []byte) bool {
+	return len(p) > 0 && b.used < len(b.scratch) && &p[0] == &b.scratch[b.used]
+}
+
 // refer adds p without copying it.
 func (b *Batch) refer(p []byte) {
 	b.join()

@@ -29,8 +29,9 @@ func (s *Sender) Off() uint64 { return s.off }
 //
 // Append copies header and the pieces shorter than 8 KiB. It refers to longer pieces without
 // copying them, and the caller must not change those pieces until b is Reset. If snapshot is set,
-// Markers are sent, or the FPDUs are set apart, Append copies all pieces. The CRC covers exactly
-// the bytes that will be written: if Append copies a piece, it computes the CRC from the copy.
+// Markers are sent, or the FPDUs are set apart, Append copies all pieces, except one that lies in
+// its place already: see Place. The CRC covers exactly the bytes that will be written: if Append
+// copies a piece, it computes the CRC from the copy.
 func (s *Sender) Append(b *Batch, snapshot bool, header []byte, payload ...[]byte) {
 	n := len(header)
 	for _, p := range payload {
@@ -46,9 +47,13 @@ func (s *Sender) Append(b *Batch, snapshot bool, header []byte, payload ...[]byt
 	s.begin(b, n)
 	s.copy(b, header)
 	for _, p := range payload {
-		if !snapshot && s.Refers(b, len(p)) {
+		switch {
+		case !snapshot && s.Refers(b, len(p)):
 			s.refer(b, p)
-		} else {
+		case b.isNext(p):
+			b.used += len(p)
+			s.off += uint64(len(p))
+		default:
 			s.copy(b, p)
 		}
 	}
@@ -58,6 +63,18 @@ func (s *Sender) Append(b *Batch, snapshot bool, header []byte, payload ...[]byt
 // Refers reports whether Append, without snapshot, makes b refer to a piece of n bytes. It copies
 // others.
 func (s *Sender) Refers(b *Batch, n int) bool { return n >= byReference && !s.markers && !b.Apart }
+
+// Place returns the memory to which Append would copy n bytes of payload behind a header of the
+// given length, with snapshot set. So a caller can put the payload there. With Markers, which go
+// between the bytes, Place returns nil. b must not be full, and header and n together must not be
+// longer than MaxULPDU.
+func (s *Sender) Place(b *Batch, header, n int) []byte {
+	if s.markers {
+		return nil
+	}
+	at := b.used + lengthLen + header
+	return b.scratch[at : at+n : at+n]
+}
 
 // begin writes ULPDU_Length, and before it a Marker if one is due.
 // "the first octets sent are the special Marker 0x00000000, followed by the start of the FPDU" (RFC

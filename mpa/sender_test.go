@@ -206,3 +206,32 @@ func TestWhatIsCopied(t *testing.T) {
 		})
 	}
 }
+
+// TestPlace checks that payload which a caller puts into its place in the batch is not copied, and
+// that the FPDU is the one that a copy makes.
+func TestPlace(t *testing.T) {
+	for _, crc := range []bool{false, true} {
+		b := NewBatch(scratchLen)
+		s := NewSender(Agreement{CRC: crc})
+		for _, n := range []int{1, 100, byReference, MaxULPDU - 14} {
+			b.Reset()
+			off := int(s.Off())
+			ulpdu := counting(n, 14+n)
+			place := s.Place(b, 14, n)
+			copy(place, ulpdu[14:])
+			s.Append(b, true, ulpdu[:14], place)
+			if got := b.Bufs()[0]; len(place) != n || &got[lengthLen+14] != &place[0] {
+				t.Errorf("%d bytes of payload are not where they were put", n)
+			}
+			if got, want := bytes.Join(b.Bufs(), nil), refFPDU(ulpdu, off, false, crc); !bytes.Equal(got, want) {
+				t.Errorf("the FPDU with %d bytes of payload is another one, CRC %t", n, crc)
+			}
+			if got := int(s.Off()) - off; got != b.Len() {
+				t.Errorf("%d bytes of payload: Off has grown by %d, want %d", n, got, b.Len())
+			}
+		}
+	}
+	if p := NewSender(Agreement{TxMarkers: true}).Place(NewBatch(scratchLen), 14, 100); p != nil {
+		t.Error("a place for payload in one piece, though Markers divide it")
+	}
+}

@@ -43,7 +43,12 @@ func (q *QP) post(wr *WorkRequest, give bool) (next bool, err error) {
 	if wr.Op == WorkRead && n > 0 {
 		// A Read has its own region, exactly as long as the Read. So the peer can write nowhere
 		// else, and nothing at all once the response has arrived.
-		if sink, err = q.cfg.Domain.Register(wr.Data, ddp.ReadSink, q.cfg.QPNum); err != nil {
+		if wr.Sink != nil {
+			sink, err = q.cfg.Domain.RegisterSink(wr.Sink, n, q.cfg.QPNum)
+		} else {
+			sink, err = q.cfg.Domain.Register(wr.Data, ddp.ReadSink, q.cfg.QPNum)
+		}
+		if err != nil {
 			return false, fmt.Errorf("rdmap: sink of the Read: %w", err)
 		}
 	}
@@ -129,7 +134,7 @@ func (wr *WorkRequest) Len() (n uint32, err error) {
 	if !ok {
 		return 0, fmt.Errorf("%w: %v", ErrBadRequest, wr.Op)
 	}
-	total := uint64(len(wr.Data))
+	total := uint64(len(wr.Data)) + uint64(wr.SinkLen)
 	for _, piece := range wr.Gather {
 		total += uint64(len(piece))
 	}
@@ -137,6 +142,8 @@ func (wr *WorkRequest) Len() (n uint32, err error) {
 	switch {
 	case len(wr.Gather) > 0 && (!mayGather || wr.Data != nil):
 		return 0, fmt.Errorf("%w: %v with a gather list", ErrBadRequest, wr.Op)
+	case (wr.Sink != nil || wr.SinkLen > 0) && (wr.Op != WorkRead || wr.Data != nil || wr.Sink == nil):
+		return 0, fmt.Errorf("%w: %v with a sink of its own", ErrBadRequest, wr.Op)
 	case total > 0 && !mayGather && wr.Op != WorkRead:
 		return 0, fmt.Errorf("%w: %v has no payload", ErrBadRequest, wr.Op)
 	case wr.Inline && !mayGather:

@@ -484,3 +484,46 @@ func TestEveryOperationEverySize(t *testing.T) {
 		}
 	}
 }
+
+// A farSink is the sink of a Read in other memory.
+type farSink struct{ b []byte }
+
+func (s *farSink) WriteAt(p []byte, off int64) (int, error) { return copy(s.b[off:], p), nil }
+
+// TestSink: the response to a Read goes to its Sink, unless the Read is canceled before.
+func TestSink(t *testing.T) {
+	x := newPair(t, params{mulpdu: 100})
+	r, memory := x.b.register(1000, allAccess)
+	for _, canceled := range []bool{false, true} {
+		s := &farSink{make([]byte, 900)}
+		x.a.post(WorkRequest{ID: 1, Op: WorkRead, Sink: s, SinkLen: 900, Remote: handle(r)})
+		x.a.transmit()
+		want := memory[:900]
+		if canceled {
+			if !x.a.qp.Cancel(x.a.sendCQ, 1) {
+				t.Error("Cancel: false")
+			}
+			wantDone(t, "canceled", x.a.sendCQ, "1 flushed")
+			want = make([]byte, 900)
+		}
+		x.run()
+		if !canceled {
+			wantDone(t, "the Read", x.a.sendCQ, "1 success")
+		}
+		if !bytes.Equal(s.b, want) {
+			t.Errorf("canceled %t: other bytes in the sink", canceled)
+		}
+		if n := regions(x.a.domain); n != 0 {
+			t.Errorf("%d sinks are left", n)
+		}
+	}
+	s := &farSink{make([]byte, 8)}
+	for _, wr := range []WorkRequest{
+		{Op: WorkWrite, Sink: s, SinkLen: 8}, {Op: WorkSend, Sink: s}, {Op: WorkRead, Sink: s, SinkLen: 8, Data: make([]byte, 8)},
+		{Op: WorkRead, SinkLen: 8}, {Op: WorkFetchAdd, Sink: s, SinkLen: 8},
+	} {
+		if err := x.a.qp.PostSend(&wr); !errors.Is(err, ErrBadRequest) {
+			t.Errorf("%v with a sink of %d bytes: %v", wr.Op, wr.SinkLen, err)
+		}
+	}
+}

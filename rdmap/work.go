@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/rddp/rddp/ddp"
 )
@@ -88,6 +89,11 @@ type WorkRequest struct {
 	// Data is the payload of a Send or Write, and the sink of a Read, of at most 2^32-1 bytes.
 	// Other operations have no Data.
 	Data []byte
+	// Sink, if not nil, is the sink of a Read of SinkLen bytes in place of Data, for memory that
+	// this process cannot address: see [ddp.Domain.RegisterSink]. The first byte of the Read has
+	// offset 0. The bytes may come in any order, and more than once.
+	Sink    io.WriterAt
+	SinkLen uint32
 	// Gather is the payload of a Send or Write in pieces, instead of Data. The list itself belongs
 	// to the QP as long as the pieces do.
 	Gather [][]byte

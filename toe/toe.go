@@ -147,6 +147,16 @@ type Parcel interface {
 	Release()
 }
 
+// A Passer is a Stream that can pass payload to a Borrower at the other end in the memory of a
+// Parcel.
+type Passer interface {
+	// NewParcel returns a Parcel with room for n bytes. If all of them, and nothing else, are one
+	// of the buffers of TryWriteBatch, they may be passed without a copy. The memory does not
+	// change until the Parcel is released and the bytes have been read. NewParcel returns nil if
+	// there is nothing to gain.
+	NewParcel(n int) Parcel
+}
+
 // A Borrower is a Lender that may take the next bytes of the stream in the memory of a Parcel.
 type Borrower interface {
 	Lender

@@ -69,7 +69,7 @@ func init() {
 
 		stepFlushReceive: func(e *end) { e.l.receiver.close(true) },
 		stepDropReceive:  func(e *end) { e.l.receiver.close(false) },
-		stepDiscard:      func(e *end) { e.l.serving.Discard(); e.q.pd.placing.now() },
+		stepDiscard:      func(e *end) { e.l.discard() },
 		stepOver:         func(e *end) { e.l.over() },
 		stepSettle:       func(e *end) { e.l.settle(e.status) },
 		stepLeave:        func(e *end) { e.then(e.l.leave()) },
@@ -227,7 +227,15 @@ func (l *link) shut() {
 		<-l.served
 	}
 	l.cancel()
+	l.discard()
+}
+
+// discard makes sure that the peer reads and writes no memory of the program any more.
+func (l *link) discard() {
 	l.serving.Discard()
+	if l.kind == linkSelf {
+		l.conn.Discard()
+	}
 	l.q.pd.placing.now()
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/internal/softrnic/shm"
 	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
 )
 
 const (
@@ -24,12 +25,28 @@ const (
 // chunks are for payload that is on its way between TCP and a program.
 var chunks = sync.Pool{New: func() any { return new(chunk) }}
 
-// A chunk is a buffer of a request, and the flight that waits for the request.
+// A chunk is a buffer of a request, and the flight that waits for the request. A Read of a program
+// that is not checked needs no buffer: its chunk is the sink of the request, which copies the
+// answer to the program as it comes.
 type chunk struct {
 	b      []byte
-	parcel *shm.Parcel // whose payload b is; nil for other memory
+	parcel toe.Parcel // which b is in; nil for other memory
 	n      int
 	flight *flight // nil if no flight waits for the Completion
+
+	from uint32 // where the answer goes, in the flight's list
+	err  error  // of copying it
+}
+
+// WriteAt copies a part of the answer to the program. The connection goes on if that fails: only
+// the work request does not. Discard of the connection waits for WriteAt, and no other begins.
+func (c *chunk) WriteAt(p []byte, off int64) (int, error) {
+	if c.err == nil {
+		to := c.flight.sink
+		to.pass(c.from + uint32(off))
+		c.err = to.scatter(p)
+	}
+	return len(p), nil
 }
 
 // complete takes the Completions of the connection until it ends.
@@ -76,13 +93,9 @@ func (l *link) completed(c *rdmap.Completion) bool {
 
 // freeChunk returns a chunk that is not in use any more.
 func (l *link) freeChunk(ch *chunk) {
-	if ch.parcel == nil {
-		return
+	if ch.parcel != nil {
+		ch.parcel.Release()
 	}
-	if l.near != nil {
-		l.near.Withdraw(ch.parcel)
-	}
-	ch.parcel.Release()
 	*ch = chunk{}
 	chunks.Put(ch)
 }
@@ -121,8 +134,11 @@ func (l *link) endsLocked(f *flight, status rdmap.Status, err error) {
 	}
 }
 
-// answered copies the answer to a Read or atomic to the program.
+// answered copies the answer to a Read or atomic to the program, unless it is there.
 func (f *flight) answered(ch *chunk, c *rdmap.Completion) error {
+	if c.Op == rdmap.WorkRead && ch.b == nil {
+		return ch.err
+	}
 	b := ch.b[:ch.n]
 	switch c.Op {
 	case rdmap.WorkRead:
@@ -132,8 +148,13 @@ func (f *flight) answered(ch *chunk, c *rdmap.Completion) error {
 		return nil // the payload has left
 	}
 	f.checkSink()
-	return f.sink.scatter(b)
+	_, _ = ch.WriteAt(b, 0)
+	return ch.err
 }
+
+// takesDirectly reports whether the flight is a Read whose answers are copied to the program as
+// they come. Those for a program that is checked are not, because checkSink may sleep.
+func (f *flight) takesDirectly() bool { return f.op == uverbs.OpRead && f.checked == nil }
 
 // newChunkLocked returns a buffer of n bytes and its number, or nil if too many are in use. f is
 // the flight that waits for it, if any. Buffers of at most 8 bytes do not count.
@@ -154,16 +175,27 @@ func (l *link) newChunkLocked(n int, f *flight) (uint64, *chunk) {
 		return 0, nil
 	default:
 		ch = chunks.Get().(*chunk)
-		ch.parcel = shm.NewParcel()
-		ch.b = ch.parcel.Payload()
-		if l.near != nil && n > shortLen {
-			l.near.Offer(ch.parcel)
+		if f == nil || !f.takesDirectly() {
+			ch.parcel = l.newParcel(n)
+			b, at := ch.parcel.Memory()
+			ch.b = b[at : at+chunkLen : at+chunkLen]
 		}
 	}
 	ch.n, ch.flight = n, f
 	l.lastChunk++
 	l.chunks[l.lastChunk] = ch
 	return l.lastChunk, ch
+}
+
+// newParcel returns a parcel for n bytes, which goes to the peer without a copy if that is
+// possible.
+func (l *link) newParcel(n int) toe.Parcel {
+	if l.near != nil {
+		if p := l.near.NewParcel(n); p != nil {
+			return p
+		}
+	}
+	return shm.NewParcel()
 }
 
 // isIdle reports whether no work request is on its way.

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -158,5 +159,89 @@ func TestBindAfterDeregister(t *testing.T) {
 	release()
 	if err := <-bound; err != errBind {
 		t.Errorf("%v, want %v", err, errBind)
+	}
+}
+
+// A notingMemory notes where the bytes are that it reads to, and writes from.
+type notingMemory struct {
+	Process
+	mu      sync.Mutex
+	read    map[*byte]bool
+	written map[*byte]bool
+}
+
+func (m *notingMemory) Read(b []byte, addr uint64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.read[&b[0]] = true
+	return m.Process.Read(b, addr)
+}
+
+func (m *notingMemory) Write(b []byte, addr uint64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.written[&b[0]] = true
+	return m.Process.Write(b, addr)
+}
+
+// TestCopiedTwice: what goes from one program to another of the same process is copied out of the
+// one and into the other.
+func TestCopiedTwice(t *testing.T) {
+	for _, op := range []uint32{guest.OpRead, guest.OpWrite} {
+		a, b := newProgram(t, newDevice(t)), newProgram(t, newDevice(t))
+		m, err := self()
+		if err != nil {
+			t.Fatal(err)
+		}
+		noting := &notingMemory{Process: m, read: map[*byte]bool{}, written: map[*byte]bool{}}
+		a.memory, b.memory = noting, noting
+		const n = 8 * chunkLen
+		from, errFrom := b.Register(b.pd, pages(t, n), guest.All)
+		to, errTo := a.Register(a.pd, pages(t, n), guest.All)
+		if err := errors.Join(errFrom, errTo); err != nil {
+			t.Fatal(err)
+		}
+		qa, qb := a.qp(nil), b.qp(nil)
+		joinPair(t, a, b, qa, qb)
+		if err := qa.Post(guest.WR{ID: 1, Op: op, Flags: guest.Signaled, Remote: from.Addr, Key: from.Key, List: []guest.SGE{to.Part(0, n)}}); err != nil {
+			t.Fatal(err)
+		}
+		a.want("it", 1, uverbs.Success)
+		noting.mu.Lock()
+		for p := range noting.written {
+			if !noting.read[p] {
+				t.Errorf("operation %d: bytes were copied between the two programs", op)
+			}
+		}
+		if len(noting.written) == 0 {
+			t.Errorf("operation %d: nothing was written", op)
+		}
+		noting.mu.Unlock()
+	}
+}
+
+// TestSinkProtected: a Read fails whose answer cannot be copied to the program, and the Reads in
+// front of it do not.
+func TestSinkProtected(t *testing.T) {
+	for _, n := range []int{8, 3 * chunkLen} {
+		a, b, qa, _ := pair(t)
+		memory := pages(t, 4*chunkLen)
+		mr, err := a.Register(a.pd, memory, guest.All)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := guest.WR{ID: 1, Op: guest.OpRead, Flags: guest.Signaled, Remote: b.mr.Addr, Key: b.mr.Key, List: []guest.SGE{a.mr.Part(0, n)}}
+		if err := qa.Post(read); err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Mprotect(memory, unix.PROT_READ); err != nil {
+			t.Fatal(err)
+		}
+		read.ID, read.List = 2, []guest.SGE{mr.Part(0, n)}
+		if err := qa.Post(read); err != nil {
+			t.Fatal(err)
+		}
+		a.want("the first Read", 1, uverbs.Success)
+		a.want("the second", 2, uverbs.LocalProtErr)
 	}
 }

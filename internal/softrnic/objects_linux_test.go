@@ -4,6 +4,7 @@ package softrnic
 
 import (
 	"errors"
+	"fmt"
 	"runtime"
 	"sync"
 	"testing"
@@ -144,8 +145,22 @@ func TestShownObjects(t *testing.T) {
 // TestAnswerToSlowMemory: while the answer to a Read waits for a page of the program, the queue
 // pair is shown, and a connection manager may look for it, because that keeps all programs waiting.
 // The Read completes only when its bytes are there, although the queue pair turns to ERR meanwhile.
+//
+// A long answer is copied as it comes, and a short one by the goroutine that completes the Read.
 func TestAnswerToSlowMemory(t *testing.T) {
-	a, b, qa, _ := pair(t)
+	for _, n := range []int{8, 4096} {
+		t.Run(fmt.Sprint(n, " bytes"), func(t *testing.T) {
+			a, b, qa, _ := pair(t)
+			answerToSlowMemory(t, a, b, qa, n)
+		})
+		t.Run(fmt.Sprint(n, " bytes of its own"), func(t *testing.T) {
+			a, qa := alone(t, uverbs.RC)
+			answerToSlowMemory(t, a, a, qa, n)
+		})
+	}
+}
+
+func answerToSlowMemory(t *testing.T, a, b *program, qa *guest.QP, n int) {
 	m, err := self()
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +181,7 @@ func TestAnswerToSlowMemory(t *testing.T) {
 	}
 	release := sync.OnceFunc(func() { close(resume) })
 	defer release()
-	post := qa.Post(guest.WR{ID: 2, Op: guest.OpRead, Flags: guest.Signaled, Remote: b.mr.Addr, Key: b.mr.Key, List: []guest.SGE{mr.Part(0, 8)}})
+	post := qa.Post(guest.WR{ID: 2, Op: guest.OpRead, Flags: guest.Signaled, Remote: b.mr.Addr, Key: b.mr.Key, List: []guest.SGE{mr.Part(0, n)}})
 	<-reached
 	go func() {
 		defer close(shown)
@@ -181,14 +196,12 @@ func TestAnswerToSlowMemory(t *testing.T) {
 			return false
 		}
 	})
-	pair.mu.Lock()
-	l := pair.link
-	pair.mu.Unlock()
+	l := a.linkOf(t, qa)
 	go func() { over <- qa.Modify(guest.Err, a.gid, 0, nil) }()
 	prototest.Wait(t, "ERR", func() bool {
 		pair.mu.Lock()
 		defer pair.mu.Unlock()
-		return l.out.state == outOver // +checklocksignore: pair is the link's queue pair
+		return l.out.state == outOver || waitsIn("(*link).discard") // +checklocksignore: pair is the link's queue pair
 	})
 	for range 10_000 {
 		runtime.Gosched()

@@ -231,8 +231,12 @@ func (s *sender) buffer(l *link, b *batch, p piece, header int, r *rdmap.WorkReq
 		return false
 	}
 	r.ID = id
-	if r.Data == nil && p.kind != pieceAtomic {
-		r.Data = c.b[:n]
+	switch {
+	case r.Data != nil || p.kind == pieceAtomic:
+	case c.b == nil:
+		c.from, r.Sink, r.SinkLen = s.done, c, p.n
+	default:
+		c.from, r.Data = s.done, c.b[:n]
 	}
 	return true
 }

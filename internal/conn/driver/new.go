@@ -140,6 +140,7 @@ func (t *streamSender) init(cfg *Config, d *Driver) {
 	t.token.init()
 	t.fenced.Store(cfg.Fenced)
 	t.stream, t.taps = cfg.Stream, cfg.Taps
+	t.ddp.Far = t
 	t.maxFPDU, t.largeFPDU, t.markers = cfg.MaxFPDU, cfg.LargeFPDU, cfg.Agreement.TxMarkers
 	t.aligns = cfg.Stream.Capabilities().Aligns
 	t.writeTimeout, t.writeLook = cfg.WriteTimeout, writeLook(cfg)

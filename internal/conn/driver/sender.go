@@ -17,10 +17,13 @@ type sender struct {
 	done  int // messages whose last byte is in the batch
 	// refers says that the batch refers to the Region that ddp holds. Nothing waits meanwhile, and
 	// locks nothing that is outside of the Region's lock.
-	refers bool
-	crc    bool // FPDUs have a CRC
-	mpa    mpa.Sender
-	ddp    ddp.Sender
+	refers  bool
+	crc     bool // FPDUs have a CRC
+	mayPass bool // the batch may refer to parcels
+	passes  bool // the payload of the present segment is in the last parcel
+	parcels parcels
+	mpa     mpa.Sender
+	ddp     ddp.Sender
 
 	// The parts that it takes from.
 	qp    *rdmap.QP
@@ -76,7 +79,8 @@ func (w *sender) abandon() {
 		w.batch.Reset()
 	}
 	w.ddp.Release()
-	w.ddp, w.refers = ddp.Sender{}, false
+	w.ddp, w.refers = ddp.Sender{Far: w.ddp.Far}, false
+	w.parcels.release()
 	w.stage, w.done = stageIdle, 0
 }
 
@@ -89,10 +93,12 @@ func (w *sender) hasOutput() bool { return w.stage.isMiddle() || w.qp.HasOutput(
 // queue pair. If the batch refers to the Region of a Read Response afterwards, the caller gives it
 // to TCP at once, and then calls settle.
 func (w *sender) cut(mulpdu int, snapshots bool) bool {
-	for !w.batch.Full() && (w.stage.isMiddle() || w.start()) {
+	w.mayPass = !snapshots && !w.batch.Apart
+	for !w.batch.Full() && !w.parcels.areEnough() && (w.stage.isMiddle() || w.start()) {
 		if w.refers && w.batch.Spare() < mulpdu {
 			break
 		}
+		w.passes = false
 		if !w.ddp.Next(mulpdu) { // the Region of a Read Response is gone
 			if w.refers { // the queue pair must not be locked now; the next call comes here again
 				break
@@ -103,7 +109,8 @@ func (w *sender) cut(mulpdu int, snapshots bool) bool {
 		}
 		s := w.ddp.Segment()
 		refer := !snapshots && w.refersTo(s)
-		w.mpa.Append(w.batch, !refer && (s.Snapshot || snapshots), s.Header, s.Payload...) // header copied, payload referenced
+		copied := !refer && !w.passes && (s.Snapshot || snapshots)
+		w.mpa.Append(w.batch, copied, s.Header, s.Payload...) // header copied, payload referenced
 		w.refers = w.refers || refer
 		w.count.Add(counters.Sent+counters.FPDUs, 1)
 		last := s.Last
@@ -174,6 +181,7 @@ func (w *sender) begun() {
 // emptied empties the batch, all of which TCP has taken.
 func (w *sender) emptied() {
 	w.batch.Reset()
+	w.parcels.release()
 	if w.stage.isMiddle() {
 		w.setStage(stageBegun)
 	} else {

@@ -9,7 +9,7 @@
 //
 // Two devices of one process, which is the rule under one rddp run, have the same connection, but
 // long payload is not copied into a ring. The reader gets the memory that the payload is in: see
-// Parcel. So a long RDMA Write is copied twice, out of one program and into the other.
+// Parcel. So a long RDMA Write or Read is copied twice, out of one program and into the other.
 //
 // # Design
 //

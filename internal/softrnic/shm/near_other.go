@@ -14,11 +14,10 @@ import (
 // A Stream is one end of a connection.
 type Stream struct{ toe.Stream }
 
-// Offer does nothing.
-func (*Stream) Offer(*Parcel) {}
+// NewParcel returns nil.
+func (*Stream) NewParcel(int) toe.Parcel { return nil }
 
-// Withdraw does nothing.
-func (*Stream) Withdraw(*Parcel) {}
+func (*Stream) withdraw(*Parcel) {}
 
 // Dial returns errors.ErrUnsupported.
 func Dial(context.Context, Space, netip.AddrPort, netip.AddrPort) (*Stream, error) {

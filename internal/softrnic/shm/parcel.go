@@ -13,6 +13,26 @@ import (
 type Parcel struct {
 	mem   []byte
 	users atomic.Int32
+	offer offer
+}
+
+// An offer is a Parcel in the hands of a writer, for as long as the Stream to passes it on when its
+// payload is written.
+type offer struct {
+	p  *Parcel
+	to *Stream
+}
+
+var _ toe.Parcel = (*offer)(nil)
+
+// Memory implements toe.Parcel.
+func (o *offer) Memory() (b []byte, at int) { return o.p.Memory() }
+
+// Release ends the offer. A payload that was written before is still on its way.
+func (o *offer) Release() {
+	o.to.withdraw(o.p)
+	o.to = nil
+	o.p.Release()
 }
 
 const (

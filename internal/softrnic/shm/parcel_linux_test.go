@@ -22,26 +22,33 @@ func (b *borrower) Borrow(p toe.Parcel) bool {
 	return b.wants
 }
 
-// offered returns a parcel with n bytes of payload, which are c, that a is to pass.
-func offered(a *Stream, n int, c byte) (*Parcel, []byte) {
-	p := NewParcel()
-	a.Offer(p)
-	b := p.Payload()[:n]
-	for i := range b {
-		b[i] = c
+// offered returns n bytes of payload, which are c, in a parcel that a is to pass if the peer is in
+// this process. release is for the writer.
+func offered(a *Stream, n int, c byte) (p *Parcel, payload []byte, release func()) {
+	o := a.NewParcel(n)
+	if o == nil {
+		p = NewParcel()
+		o = p
+	} else {
+		p = o.(*offer).p
 	}
-	return p, b
+	b, at := o.Memory()
+	payload = b[at : at+n]
+	for i := range payload {
+		payload[i] = c
+	}
+	return p, payload, o.Release
 }
 
 // TestParcelPassed checks that a reader in this process gets the memory of a payload, and not a
 // copy, in its place in the stream, and that the memory is in use until the reader releases it.
 func TestParcelPassed(t *testing.T) {
 	a, b := pairHere(t)
-	p, payload := offered(a, ParcelLen, 'p')
+	p, payload, release := offered(a, ParcelLen, 'p')
 	if n, err := a.TryWriteBatch([][]byte{[]byte("front"), payload, []byte("behind")}); n != ParcelLen+11 || err != nil {
 		t.Fatal(n, err)
 	}
-	p.Release()
+	release()
 	buf := make([]byte, 100)
 	l := &borrower{lender: func() []byte { return buf }, wants: true}
 	read := func() int {
@@ -82,7 +89,7 @@ func TestParcelCopied(t *testing.T) {
 			var want []byte
 			var parcels []*Parcel
 			for i := range 40 { // the ring is full now and then
-				p, payload := offered(a, ParcelLen-i, byte(i))
+				p, payload, release := offered(a, ParcelLen-i, byte(i))
 				parcels = append(parcels, p)
 				bufs := [][]byte{{1, 2, 3}, payload, {4}}
 				want = append(append(append(want, 1, 2, 3), payload...), 4)
@@ -99,8 +106,7 @@ func TestParcelCopied(t *testing.T) {
 						want = readSome(t, b, want, i)
 					}
 				}
-				p.Release()
-				a.Withdraw(p)
+				release()
 			}
 			for len(want) > 0 {
 				want = readSome(t, b, want, 7)
@@ -136,11 +142,11 @@ func readSome(t *testing.T, b *Stream, want []byte, i int) []byte {
 // TestParcelAfterClose checks that a reader may use a parcel when the connection has ended.
 func TestParcelAfterClose(t *testing.T) {
 	a, b := pairHere(t)
-	p, payload := offered(a, ParcelLen, 'p')
+	_, payload, release := offered(a, ParcelLen, 'p')
 	if n, err := a.TryWriteBatch([][]byte{payload}); n != ParcelLen || err != nil {
 		t.Fatal(n, err)
 	}
-	p.Release()
+	release()
 	l := &closer{borrower: borrower{lender: func() []byte { return make([]byte, 8) }, wants: true}, a: a, b: b}
 	if n, _, err := b.ReadSegment(l, 0); n != ParcelLen || err != nil {
 		t.Fatal(n, err)

@@ -38,7 +38,10 @@ type Stream struct {
 	closed atomic.Bool
 }
 
-var _ toe.Stream = (*Stream)(nil)
+var (
+	_ toe.Stream = (*Stream)(nil)
+	_ toe.Passer = (*Stream)(nil)
+)
 
 // newStream makes a Stream from a connection's memory and its two sockets, and takes ownership of
 // them. The dialing end has number 0, the other 1.
@@ -146,23 +149,26 @@ func (s *Stream) nextParcel() *ref {
 	return s.in.parcelLocked()
 }
 
-// Offer makes the stream pass the payload of p without a copy when that is written, from its first
-// byte on, if the peer is in this process. Otherwise Offer does nothing.
-func (s *Stream) Offer(p *Parcel) {
-	if s.isLocal {
-		s.out.mu.Lock()
-		defer s.out.mu.Unlock()
-		s.out.offered = append(s.out.offered, p)
+// NewParcel returns a Parcel that the stream passes without a copy when its payload is written,
+// from the first byte on. It returns nil if the peer is in another process, or if n bytes are too
+// few or too many.
+func (s *Stream) NewParcel(n int) toe.Parcel {
+	if !s.isLocal || n < passedFrom || n > parcelSize-parcelStart {
+		return nil
 	}
+	p := NewParcel()
+	p.offer = offer{p, s}
+	s.out.mu.Lock()
+	defer s.out.mu.Unlock()
+	s.out.offered = append(s.out.offered, p)
+	return &p.offer
 }
 
-// Withdraw ends the offer of p. A payload that was written before is still on its way.
-func (s *Stream) Withdraw(p *Parcel) {
-	if s.isLocal {
-		s.out.mu.Lock()
-		defer s.out.mu.Unlock()
-		s.out.withdrawLocked(p)
-	}
+// withdraw ends the offer of p.
+func (s *Stream) withdraw(p *Parcel) {
+	s.out.mu.Lock()
+	defer s.out.mu.Unlock()
+	s.out.withdrawLocked(p)
 }
 
 // take copies bytes to p. The caller has waited for them.
