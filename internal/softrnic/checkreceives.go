@@ -262,9 +262,16 @@ func (q *queuePair) receivesName() string {
 	return q.String()
 }
 
-// spans returns the memory of the receives in the queue, of the first few.
+// spans returns the memory of the receives in the queue, of the first few. The device has looked at
+// most of them, and each message waits for this.
 func (r *receiveQueue) spans(pd *protectionDomain) (all [][]check.Span) {
-	for _, entry := range r.peek() {
+	r.mu.Lock()
+	for _, x := range r.seen {
+		all = append(all, x.spans)
+	}
+	rest := r.peekLocked(len(r.seen))
+	r.mu.Unlock()
+	for _, entry := range rest {
 		if w, err := uverbs.ParseRecvWR(entry); err == nil {
 			all = append(all, pd.spansOf(w.SGEs, uverbs.MaxMessage))
 		}
@@ -272,18 +279,13 @@ func (r *receiveQueue) spans(pd *protectionDomain) (all [][]check.Span) {
 	return all
 }
 
-// peek returns the first entries of the queue.
-func (r *receiveQueue) peek() (all [][]byte) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.ring == nil {
-		return nil
-	}
-	const few = 64
-	b := make([]byte, few*r.ring.EntryLen())
-	for i := range few {
-		entry := b[i*r.ring.EntryLen():][:r.ring.EntryLen()]
-		if !r.ring.Peek(uint32(i), entry) {
+// peekLocked returns the first entries of the queue without the first n.
+//
+// +checklocks:r.mu
+func (r *receiveQueue) peekLocked(n int) (all [][]byte) {
+	for ; r.ring != nil && n < seenMost; n++ {
+		entry := make([]byte, r.ring.EntryLen())
+		if !r.ring.Peek(uint32(n), entry) {
 			break
 		}
 		all = append(all, entry)

@@ -1,6 +1,9 @@
 package check
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // A Pair is what is known of the send queue of a queue pair.
 type Pair struct {
@@ -185,10 +188,24 @@ func (p *Pair) HasReceives(n, room int) (all []Finding) {
 }
 
 // Takes is the event that the device takes a receive from the queue, in which others are left.
-// The queue has a name of its own, because it may be shared.
+// The queue has a name of its own, because it may be shared. A program may post one buffer again
+// and again, and each message waits for this, so there is at most one finding of a kind.
 func (p *Pair) Takes(queue string, own []Span, others [][]Span) (all []Finding) {
+	same, shares := false, false
 	for _, s := range others {
-		all = append(all, overlaps(queue, "two receives that are posted", own, s)...)
+		if same && slices.Equal(own, s) {
+			continue
+		}
+		for _, f := range overlaps(queue, "two receives that are posted", own, s) {
+			found := &shares
+			if f.Kind == SameBuffer {
+				found = &same
+			}
+			if !*found {
+				all = append(all, f)
+			}
+			*found = true
+		}
 	}
 	return all
 }

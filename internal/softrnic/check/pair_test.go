@@ -294,3 +294,12 @@ func TestReceiveQueue(t *testing.T) {
 	wants(t, "as many as there is room for in truth", p.HasReceives(7, 7))
 	wants(t, "without a queue of its own", (&Pair{}).HasReceives(3, 7))
 }
+
+// TestTakes: receives with the same memory are found once, and one that overlaps behind
+// them as well.
+func TestTakes(t *testing.T) {
+	t.Parallel()
+	p := Pair{Name: "queue pair 1"}
+	own, overlapping := []Span{{Addr: 64, Len: 64}}, []Span{{Addr: 96, Len: 64}}
+	wants(t, "receives with the same memory", p.Takes("queue pair 1", own, [][]Span{own, {{Addr: 128, Len: 64}}, own, overlapping, own, overlapping}), SameBuffer, Overlap)
+}
