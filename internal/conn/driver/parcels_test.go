@@ -2,6 +2,7 @@ package driver
 
 import (
 	"bytes"
+	"math"
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
@@ -210,31 +211,47 @@ func TestAllocResponses(t *testing.T) {
 	if testmode.Race {
 		t.Skip("the race detector allocates")
 	}
-	const n, responses = 60_000, 16
-	for _, tt := range []struct{ perBatch, least int }{{maxParcels, leastPassed}, {8, n + 1}} {
-		s := &passing{least: tt.least}
-		p, _, ask := answering(t, s, false)
-		for range responses {
-			ask(n)
+	for _, tt := range []struct{ perBatch, least int }{{maxParcels, leastPassed}, {8, responseLen + 1}} {
+		// What other goroutines allocate counts, too, so the least of several rounds does.
+		got := math.Inf(1)
+		for range 5 {
+			got = min(got, allocsOfResponses(t, tt.perBatch, tt.least))
 		}
-		s.out.Grow(responses * 70_000)
-		if !p.tx.token.tryTake() {
-			t.Fatal("no token")
-		}
-		defer p.tx.token.free()
-		p.tx.beginBatch()
-		sent := 0
-		got := testing.AllocsPerRun(responses/tt.perBatch-1, func() { // AllocsPerRun calls it once more to warm up
-			if p.tx.fill() {
-				sent++
-			}
-			if _, whole, err := p.tx.tryWrite(); !whole || err != nil {
-				t.Error(err)
-			}
-			p.tx.batchSent()
-		})
-		if got != 0 || sent != responses/tt.perBatch {
-			t.Errorf("%v allocations for a batch of %d responses, %d of them", got, tt.perBatch, sent)
+		if got != 0 {
+			t.Errorf("%v allocations for a batch of %d responses", got, tt.perBatch)
 		}
 	}
+}
+
+// responseLen is the length in bytes of the responses of allocsOfResponses.
+const responseLen = 60_000
+
+// allocsOfResponses returns the number of allocations for a batch of responses.
+func allocsOfResponses(t *testing.T, perBatch, least int) float64 {
+	const responses = 16
+	s := &passing{least: least}
+	p, _, ask := answering(t, s, false)
+	for range responses {
+		ask(responseLen)
+	}
+	s.out.Grow(responses * 70_000)
+	if !p.tx.token.tryTake() {
+		t.Fatal("no token")
+	}
+	defer p.tx.token.free()
+	p.tx.beginBatch()
+	sent := 0
+	got := testing.AllocsPerRun(responses/perBatch-1, func() { // AllocsPerRun calls it once more to warm up
+		if p.tx.fill() {
+			sent++
+		}
+		if _, whole, err := p.tx.tryWrite(); !whole || err != nil {
+			t.Error(err)
+		}
+		p.tx.batchSent()
+	})
+	if sent != responses/perBatch {
+		t.Errorf("%d batches of %d responses", sent, perBatch)
+	}
+	return got
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -101,14 +102,18 @@ func withheldProgram([]string) error {
 			go func() { deregistered <- c.Free(13, mr.Handle) }()
 		}
 	}
-	if err := useNetlink(func(fd int) error {
-		answer, err := answerTo(fd, netlinkRequest(nldevQP, dumpRequest))
-		if err == nil && len(numbersIn(answer)) != 1 {
-			err = fmt.Errorf("the program's own queue pairs: %x", answer)
+	// The queue pairs of the programs that have ended are there until the supervisor notices.
+	for deadline, n := time.Now().Add(10*time.Second), 0; n != 1; {
+		if err := useNetlink(func(fd int) error {
+			answer, err := answerTo(fd, netlinkRequest(nldevQP, dumpRequest))
+			n = len(numbersIn(answer))
+			return err
+		}); err != nil {
+			return err
 		}
-		return err
-	}); err != nil {
-		return err
+		if n == 0 || time.Now().After(deadline) {
+			return fmt.Errorf("%d queue pairs, want the program's own one", n)
+		}
 	}
 	select {
 	case err := <-deregistered:
