@@ -528,7 +528,7 @@ func TestFlood(t *testing.T) {
 func TestGoneBeforeWait(t *testing.T) {
 	for range 10 {
 		a, b := pair(t)
-		b.SetReadDeadline(time.Now().Add(10 * time.Second))
+		b.SetReadDeadline(prototest.Deadline(t))
 		died := false
 		b.data.raw.Read(func(fd uintptr) bool { // so that the runtime has seen the edges of both
 			if !died {

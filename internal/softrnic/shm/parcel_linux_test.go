@@ -3,8 +3,8 @@ package shm
 import (
 	"bytes"
 	"testing"
-	"time"
 
+	"github.com/rddp/rddp/internal/testkit/prototest"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -85,7 +85,7 @@ func TestParcelCopied(t *testing.T) {
 	}{{"one process", pairHere}, {"two processes", pair}} {
 		t.Run(of.desc, func(t *testing.T) {
 			a, b := of.pair(t)
-			b.SetDeadline(time.Now().Add(20 * time.Second))
+			b.SetDeadline(prototest.Deadline(t))
 			var want []byte
 			var parcels []*Parcel
 			for i := range 40 { // the ring is full now and then
