@@ -111,14 +111,18 @@ func (q *queuePair) checkTakes(slot uint32) check.Site {
 	return q.checked.posts.Takes(slot)
 }
 
-// firstPost returns the place at which the oldest work request in the queue was posted, or nil.
+// firstPost returns the place at which the oldest work request in the queue was posted, or nil. The
+// program may have posted it, and not rung yet.
 func (q *queuePair) firstPost() check.Site {
 	if q.checked == nil {
 		return nil
 	}
 	q.checked.mu.Lock()
 	defer q.checked.mu.Unlock()
-	from, _ := q.sq.Span()
+	from, to := q.sq.Span()
+	if from == to {
+		return nil
+	}
 	return q.checked.posts.At(from)
 }
 

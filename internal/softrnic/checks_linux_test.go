@@ -252,8 +252,12 @@ func TestCheckQueues(t *testing.T) {
 		if err := a.Modify(guest.Init, p.gid, 0, nil); err != nil {
 			t.Fatal(err)
 		}
+		p.slowBell = true
 		write(p, a, 1, uint32(uverbs.Signaled))
+		p.ctx.look() // before the doorbell
+		p.ctx.DoorbellNow(uverbs.AppendDoorbell(nil, a.Handle, 0), 1, textSite("main.c:7"))
 		log.has("posted in INIT")
+		log.has("at=main.c:7")
 	})
 	t.Run("receive", func(t *testing.T) {
 		p, log, a, _ := checkedPairs(t, nil)

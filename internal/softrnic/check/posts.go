@@ -8,7 +8,7 @@ type Posts struct {
 	Slots uint32 // in the ring; a power of two
 
 	sites  map[uint32]Site  // of those that the device has not taken
-	early  map[uint32]*late // of those that it has taken before the doorbell
+	early  map[uint32]*late // of those that it has taken, or looked at, before the doorbell
 	known  bool             // a doorbell has come
 	next   uint32           // the slot behind the last one that a doorbell has told of
 	left   uint32           // work requests in the queue, as of the last doorbell
@@ -18,8 +18,9 @@ type Posts struct {
 
 // A late is a Site that will be known when the doorbell comes.
 type late struct {
-	come chan struct{} // closed when site is valid
-	site Site          // nil if it will never be known
+	come  chan struct{} // closed when site is valid
+	site  Site          // nil if it will never be known
+	taken bool          // the device has taken the work request
 }
 
 // doorbellTime is how long the doorbell behind a post may take. The thread may be killed before.
@@ -72,6 +73,10 @@ func (p *Posts) Rings(from, to uint32, thread int, s Site) (refused bool) {
 		begin = from
 	}
 	for ; begin != to; begin = (begin + 1) % p.Slots {
+		if l := p.early[begin]; l != nil {
+			l.comes(s)
+			delete(p.early, begin)
+		}
 		if p.sites == nil {
 			p.sites = make(map[uint32]Site)
 		}
@@ -91,19 +96,39 @@ func (p *Posts) Takes(slot uint32) Site {
 		delete(p.sites, slot)
 		return s
 	}
-	if p.early == nil {
-		p.early = make(map[uint32]*late)
-	}
-	if old := p.early[slot]; old != nil { // the ring has gone round, and no doorbell has come
-		old.comes(nil)
-	}
-	l := &late{come: make(chan struct{})}
-	p.early[slot] = l
+	l := p.lateAt(slot)
+	l.taken = true
 	return l
 }
 
-// At returns the place of the work request in a slot, or nil.
-func (p *Posts) At(slot uint32) Site { return p.sites[slot] }
+// At returns the place of a work request that waits in a slot, or nil. The device may look before
+// the doorbell.
+func (p *Posts) At(slot uint32) Site {
+	if p.mixed {
+		return nil
+	}
+	if s, ok := p.sites[slot]; ok {
+		return s
+	}
+	return p.lateAt(slot)
+}
+
+// lateAt returns the place that the doorbell behind the work request in a slot will tell.
+func (p *Posts) lateAt(slot uint32) *late {
+	l := p.early[slot]
+	if l != nil && l.taken { // the ring has gone round, and no doorbell has come
+		l.comes(nil)
+		l = nil
+	}
+	if l == nil {
+		if p.early == nil {
+			p.early = make(map[uint32]*late)
+		}
+		l = &late{come: make(chan struct{})}
+		p.early[slot] = l
+	}
+	return l
+}
 
 // Resets is the event that the queue is empty, and its ring may begin anywhere.
 func (p *Posts) Resets() {

@@ -27,8 +27,8 @@ func TestPosts(t *testing.T) {
 	}
 	first := p.Takes(1)
 	p.Rings(2, 0, 1, placed("a"))
-	if p.At(3) != placed("a") || p.At(0) != nil || text(first) != "a" {
-		t.Errorf("in slot 3 %v, in slot 0 %v, before %v", p.At(3), p.At(0), first)
+	if p.At(3) != placed("a") || text(first) != "a" {
+		t.Errorf("in slot 3 %v, before %v", p.At(3), first)
 	}
 	takes(2, "a")
 	p.Rings(3, 1, 1, placed("b"))
@@ -57,6 +57,39 @@ func TestPosts(t *testing.T) {
 	}
 	p.Rings(1, 2, 1, nil)
 	takes(1, "")
+}
+
+// TestPostsLookedAtEarly: if the device looks at a work request before the doorbell, and also takes
+// it before that, the doorbell tells its place.
+func TestPostsLookedAtEarly(t *testing.T) {
+	for _, taken := range []bool{false, true} {
+		p := Posts{Slots: 4}
+		for slot := range uint32(9) {
+			slot %= p.Slots
+			seen, again := p.At(slot), p.At(slot)
+			from := slot
+			if taken {
+				if s := p.Takes(slot); s != seen {
+					t.Errorf("taken: %v, seen before: %v", s, seen)
+				}
+				from = (slot + 1) % p.Slots
+			}
+			p.Rings(from, (slot+1)%p.Slots, 1, placed("a"))
+			if text(seen) != "a" || text(again) != "a" {
+				t.Errorf("taken: %t: slot %d was posted at %q and %q", taken, slot, text(seen), text(again))
+			}
+			if !taken {
+				if s := p.Takes(slot); s != placed("a") {
+					t.Errorf("slot %d was posted at %v", slot, s)
+				}
+			}
+		}
+		never := p.At(1)
+		p.Resets()
+		if text(never) != "" {
+			t.Errorf("the work request whose queue was reset was posted at %q", text(never))
+		}
+	}
 }
 
 // TestPostsOfThreads: if a doorbell comes behind that of another thread and tells of nothing new,
