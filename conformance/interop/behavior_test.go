@@ -3,8 +3,10 @@
 package interop
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -12,14 +14,18 @@ import (
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
-// behaviorLimit is how long the tests of extsock may take on one device.
-const behaviorLimit = 10 * time.Minute
+const (
+	behaviorLimit = 10 * time.Minute // how long the tests of extsock may take on one device
+	// dumpBefore is how long before that their process ends by itself, with the stacks of its
+	// goroutines.
+	dumpBefore = 5 * time.Minute
+)
 
 // TestBehaviorOnDevices runs extsock's own tests of behavior with connections on each device.
 // extsock's behavior_test.go lists the excluded tests and the reasons.
 func TestBehaviorOnDevices(t *testing.T) {
 	s := builtStage(t, "extsock.test", "--- PASS: TestBehavior", "test", "-c", "../../extsock")
-	const args = " -test.v -test.short -test.run=^TestBehavior$ -device="
+	args := fmt.Sprint(" -test.v -test.short -test.timeout=", behaviorLimit-dumpBefore, " -test.run=^TestBehavior$ -device=")
 	for _, at := range testmode.Share(t, []struct {
 		place  place
 		device string
@@ -31,8 +37,9 @@ func TestBehaviorOnDevices(t *testing.T) {
 			var code int
 			if at.place.inGuest() {
 				c := startGuest(t, ctx, s.g, "/bin/extsock.test"+args+at.device)
+				said = logged(t, c.Stdout)
 				status, err := c.Wait()
-				code, said = status, fmt.Sprintln(text(c), err)
+				code, said = status, fmt.Sprintln(said+text(c), err)
 			} else {
 				c := superviseAs(t, map[place]string{underRun: "--iwarp"}[at.place], s.program+args+at.device)
 				code, said = c.wait(ctx), c.said()
@@ -42,5 +49,19 @@ func TestBehaviorOnDevices(t *testing.T) {
 			}
 			t.Logf("%d tests passed", strings.Count(said, "--- PASS"))
 		})
+	}
+}
+
+// logged logs the lines of r as they come, so that they are there if the test is ended from
+// outside, and returns them at the end of r.
+func logged(t *testing.T, r io.Reader) string {
+	var all strings.Builder
+	for lines := bufio.NewReader(r); ; {
+		line, err := lines.ReadString('\n')
+		all.WriteString(line)
+		if err != nil {
+			return all.String()
+		}
+		t.Log(strings.TrimSuffix(line, "\n"))
 	}
 }
