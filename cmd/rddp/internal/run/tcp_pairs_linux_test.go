@@ -191,19 +191,22 @@ var pairings = []pairing{
 		desc: "a static Go program", files: map[string]string{"echo.go": goSource}, prepare: "cd DIR && CGO_ENABLED=0 GOWORK=off go build -o echo echo.go",
 		server: "exec DIR/echo serve HOST:PORT", clients: []tcpClient{{"exec DIR/echo connect HOST:PORT <DIR/file", 0}},
 	},
+	// A server that has not yet seen that its client has left refuses the next one.
 	{
-		desc: "iperf3", server: "exec iperf3 -s -B HOST -p PORT >/dev/null",
-		clients: []tcpClient{
-			{"exec iperf3 -c HOST -p PORT -n 20M >/dev/null", 0},
-			{"exec iperf3 -c HOST -p PORT -n 20M -P 4 -R >/dev/null", 0},
-		},
+		desc: "iperf3", server: "exec iperf3 -s -1 -B HOST -p PORT >/dev/null", once: true,
+		clients: []tcpClient{{"exec iperf3 -c HOST -p PORT -n 20M >/dev/null", 0}},
+	},
+	{
+		desc: "iperf3 from the server", server: "exec iperf3 -s -1 -B HOST -p PORT >/dev/null", once: true,
+		clients: []tcpClient{{"exec iperf3 -c HOST -p PORT -n 20M -P 4 -R >/dev/null", 0}},
 	},
 	{
 		desc: "PostgreSQL", prepare: "chmod 755 DIR && mkdir DIR/pg && chown postgres DIR/pg && runuser -u postgres -- PGBIN/initdb -D DIR/pg/data -A trust -N >/dev/null",
 		server: "exec runuser -u postgres -- PGBIN/postgres -D DIR/pg/data -k DIR/pg -c listen_addresses=HOST -p PORT -c fsync=off 2>/dev/null",
 		stop:   "kill -INT $(head -1 DIR/pg/data/postmaster.pid)",
 		clients: []tcpClient{
-			{"exec pgbench -h HOST -p PORT -U postgres -i -q postgres 2>/dev/null", 0},
+			// It listens before it is ready.
+			{"until grep -q '^ready' DIR/pg/data/postmaster.pid; do sleep 0.01; done; exec pgbench -h HOST -p PORT -U postgres -i -q postgres 2>/dev/null", 0},
 			{"pgbench -h HOST -p PORT -U postgres -c 8 -j 2 -t 20 postgres | grep processed", 0},
 			{"pgbench -h HOST -p PORT -U postgres -C -S -c 4 -t 5 postgres | grep processed", 0},
 			{"exec psql -h HOST -p PORT -U postgres -A -t -c 'select sum(tbalance) = (select sum(abalance) from pgbench_accounts), inet_server_port() from pgbench_tellers' postgres", 0},
