@@ -26,6 +26,12 @@ func findings(t *testing.T, c *exec.Cmd) (lines []string, status int) {
 	t.Helper()
 	var log bytes.Buffer
 	c.Stderr = &log
+	return findingsIn(t, c, &log)
+}
+
+// findingsIn is findings of a program whose log comes into a buffer.
+func findingsIn(t *testing.T, c *exec.Cmd, log *bytes.Buffer) (lines []string, status int) {
+	t.Helper()
 	err := c.Run()
 	exit := (*exec.ExitError)(nil)
 	if err != nil && !errors.As(err, &exit) {

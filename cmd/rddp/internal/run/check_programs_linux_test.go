@@ -3,6 +3,7 @@
 package run
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"os"
@@ -14,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
@@ -48,7 +51,13 @@ func TestCheckedPrograms(t *testing.T) {
 			if out, err := exec.Command("gcc", "-g", "-O1", "-Wall", "-Werror", "-o", program, source, "-libverbs", "-lrdmacm", "-lpthread").CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			lines, _ := findings(t, checked("timeout", "60", program, "fault"))
+			faulty := checked("timeout", "60", program, "fault")
+			log := new(bytes.Buffer)
+			faulty.Stderr = log
+			if strings.Contains(string(text), "\n// ended:") {
+				faulty.Stderr = &ending{log: log, kind: kind}
+			}
+			lines, _ := findingsIn(t, faulty, log)
 			if !strings.Contains(strings.Join(lines, "\n"), "="+kind+" ") {
 				t.Errorf("the mistake is not found:\n%s", strings.Join(lines, "\n"))
 			} else {
@@ -68,6 +77,25 @@ func TestCheckedPrograms(t *testing.T) {
 		table += fmt.Sprintf("%-18s %8d %6d %12d\n", kind, s.programs, s.found, s.alarms)
 	}
 	t.Logf("\n%s", table)
+}
+
+// An ending is the log of a program that waits in vain because of its mistake. It ends the program
+// when the finding is there.
+type ending struct {
+	log   *bytes.Buffer
+	kind  string
+	ended bool
+}
+
+func (e *ending) Write(b []byte) (int, error) {
+	e.log.Write(b)
+	m := regexp.MustCompile(`=` + e.kind + ` .*?process=\S*\[(\d+)\]`).FindSubmatch(e.log.Bytes())
+	if m != nil && !e.ended {
+		e.ended = true
+		pid, _ := strconv.Atoi(string(m[1]))
+		_ = unix.Kill(pid, unix.SIGTERM) // or it has ended
+	}
+	return len(b), nil
 }
 
 // checkPlaces checks the places of a finding. A line of a program such as
