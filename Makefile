@@ -21,7 +21,7 @@
 # make foreign   the test suites of other projects, over TCP and over extsock, test by test; installs MariaDB and Redis, which two of them need,
 #                as root; make foreignquick runs a selection
 # make interop   against Linux's kernel iWARP (siw) in a QEMU guest; installs what it needs, as root
-# make verbs     unchanged programs under rddp run: rdma-core's examples and its own tests, those of rdma_cm, perftest, UCX, MPI, fio, qperf and QEMU, some of TCP;
+# make verbs     unchanged programs under rddp run: rdma-core's examples and its own tests, those of rdma_cm, perftest, UCX, MPI, fio, qperf, tgt and QEMU, some of TCP;
 #                installs them, as root; make verbsquick is the same as a step of a tier
 # make commands  the command rddp in bash, zsh and fish, at a terminal, on full disks, and scanned from another namespace; installs them, as root
 # make soak      random faults for SOAKTIME, ten minutes unless it says otherwise; the last result is in conformance/soak.md. Then random
@@ -257,7 +257,7 @@ verbsquick: verbs-programs bin/tier
 verbs-programs:
 	@./.ci/install ibverbs-utils ibverbs-providers rdmacm-utils perftest python3-pyverbs rdma-core ucx-utils libfabric-bin gcc libc6-dev iperf3 curl wget netcat-openbsd python3 \
 		nginx-light redis-server redis-tools openssh-server openssh-client openjdk-17-jdk-headless postgresql postgresql-contrib iproute2 udev \
-		mpich libmpich-dev openmpi-bin libopenmpi-dev fio qperf qemu-system-x86 seabios
+		mpich libmpich-dev openmpi-bin libopenmpi-dev fio qperf qemu-system-x86 seabios tgt libiscsi-bin
 
 # The command in shells, at a terminal, on full disks, and scanned from another namespace.
 commands: bin/tier
