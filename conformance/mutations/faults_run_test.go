@@ -354,7 +354,7 @@ var runFaults = []Fault{
 		Old: "localStatus(err), err.Error())", New: `localStatus(err), "")`,
 		Package: "internal/softrnic", Tests: "^TestFailureIsTold$"},
 	{Name: "an orderly end is logged as an error", File: "internal/softrnic/end.go",
-		Old: "e.why == programEnds || ", New: "",
+		Old: "if e.wanted != wantedByNobody {", New: "if e.wanted > programEnds {",
 		Package: "internal/softrnic", Tests: "^TestOrderlyEndIsNoError$"},
 	{Name: "a missing attribute is not named", File: "internal/rdmaabi/uverbs/qp.go",
 		Old: "t.need&^got)\n	case got", New: "t.need)\n	case got",

@@ -195,6 +195,6 @@ func (p *Pair) Disconnect() {
 	ours := p.q.life.number == p.life && p.q.life.isLinked()
 	p.q.mu.Unlock()
 	if ours {
-		p.q.fail(l, uverbs.FlushErr, programLeaves)
+		(&end{q: p.q, l: l, status: uverbs.FlushErr, wanted: programLeaves, steps: endFails}).run()
 	}
 }

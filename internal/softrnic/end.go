@@ -19,7 +19,8 @@ type end struct {
 	l      *link           // that ends; nil if there is none
 	steps  []step          // what is left to do
 	status uverbs.WCStatus // of the work request to blame: see outgoing.settles
-	why    string
+	wanted endWish
+	why    string // if nobody wanted it
 	// of the connection, if its end is the reason
 	err    error
 	number uint64 // of the life in ERR, if this end has taken it there; else 0
@@ -121,11 +122,11 @@ func (e *end) lose() {
 
 func (e *end) log() {
 	if e.number != 0 {
-		what := "queue pair in error"
-		if e.why == programEnds || e.why == programLeaves || e.why == peerLeaves {
-			what = "queue pair has ended"
+		what, why := "queue pair in error", e.why
+		if e.wanted != wantedByNobody {
+			what, why = "queue pair has ended", e.wanted.String()
 		}
-		e.q.ctx.dev.log.Info(what, "qpn", e.q.num, "why", e.why, "status", e.status.String())
+		e.q.ctx.dev.log.Info(what, "qpn", e.q.num, "why", why, "status", e.status.String())
 		return
 	}
 	why := "the peer has closed it"
@@ -162,17 +163,24 @@ func (e *end) judge() {
 	case verdictOurs:
 		e.why = cmp.Or(e.q.explainRemoteLocked(e.err, e.l.ownPeer), "the peer has broken the rules: "+e.err.Error())
 	case verdictLeft:
-		e.status, e.why = uverbs.FlushErr, peerLeaves
+		e.status, e.wanted = uverbs.FlushErr, peerLeaves
 	}
 	e.then(v.steps(&c))
 }
 
-// The reasons of ends that are no error.
+// An endWish says who wanted an end, which is no error then.
+type endWish uint8
+
 const (
-	programEnds   = "the program has set it to ERR"
-	programLeaves = "the program has disconnected it"
-	peerLeaves    = "the peer has disconnected"
+	wantedByNobody endWish = iota
+	programEnds            // it has set the queue pair to ERR
+	programLeaves          // it has disconnected
+	peerLeaves
 )
+
+var endWishes = [...]string{"", "the program has set it to ERR", "the program has disconnected it", "the peer has disconnected"}
+
+func (w endWish) String() string { return endWishes[w] }
 
 func connectionEnded(err error) string { return "the connection has ended: " + err.Error() }
 

@@ -32,9 +32,17 @@ type flight struct {
 	// more to say.
 	status uverbs.WCStatus
 	why    string
+	// noDepth says that it is a Read or an atomic that has failed for want of depth.
+	noDepth bool
 	// nil unless the program is checked
 	checked *checkedFlight
 	seq     uint64 // its number for the trace
+}
+
+// lacksDepth is the event that the flight fails because the queue pair, or its peer, carries out
+// too few Reads and atomics at a time.
+func (f *flight) lacksDepth(status uverbs.WCStatus, why string) {
+	f.status, f.why, f.noDepth = status, why, true
 }
 
 // postedAt returns where the program has posted the work request, or nil.

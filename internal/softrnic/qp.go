@@ -261,7 +261,7 @@ func (q *queuePair) modify(a *uverbs.Change) error {
 		}
 		q.mu.Unlock()
 		if to == uverbs.Err {
-			(&end{q: q, status: uverbs.FlushErr, why: programEnds, steps: endToErr}).run()
+			(&end{q: q, status: uverbs.FlushErr, wanted: programEnds, steps: endToErr}).run()
 		} else {
 			q.checkReset(false)
 			q.reset()

@@ -131,7 +131,7 @@ func (s *sender) decide(q *queuePair, l *link, begin bool) (p piece) {
 			l.alarmLocked(alarmOwnWork, ownWork)
 		}
 		if l.watchLocked(s.patience); !begun {
-			l.q.checkBegun(s.flight, s.lacksDepth(&l.out))
+			l.q.checkBegun(s.flight, s.flight.noDepth)
 			l.retireLocked()
 			return p
 		}

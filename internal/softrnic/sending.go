@@ -119,19 +119,6 @@ func isPlain(o uverbs.SendOp) bool {
 	return isLocal(o)
 }
 
-// Why a Read or an atomic fails for want of depth.
-const (
-	whyNoDepth         = "a Read or an atomic, and max_rd_atomic of the queue pair is 0"
-	whyNoPeerDepth     = "a Read or an atomic, and max_dest_rd_atomic of the peer's queue pair is 0"
-	whyLittlePeerDepth = "more Reads and atomics are under way than max_dest_rd_atomic of the peer's queue pair, %d"
-)
-
-// lacksDepth reports whether a work request has failed for one of these reasons.
-func (s *sending) lacksDepth(o *outgoing) bool {
-	f := s.flight
-	return f.why == whyNoDepth || f.why == whyNoPeerDepth || f.why == fmt.Sprintf(whyLittlePeerDepth, o.serves)
-}
-
 // begins is the event that the work request that was taken begins on a link. It returns false if it
 // has failed.
 func (s *sending) begins(o *outgoing) bool {
@@ -142,11 +129,11 @@ func (s *sending) begins(o *outgoing) bool {
 		f.status, f.why = uverbs.LocalQPErr, "a connection to an RNIC does not have this operation"
 	case o.kind == linkPlain || !reads:
 	case s.depth == 0:
-		f.status, f.why = uverbs.LocalQPErr, whyNoDepth
+		f.lacksDepth(uverbs.LocalQPErr, "a Read or an atomic, and max_rd_atomic of the queue pair is 0")
 	case o.serves == 0: // a NIC would send it, and learn that the request is invalid
-		f.status, f.why = uverbs.RemoteInvalidErr, whyNoPeerDepth
+		f.lacksDepth(uverbs.RemoteInvalidErr, "a Read or an atomic, and max_dest_rd_atomic of the peer's queue pair is 0")
 	case s.strict && s.depth > o.serves && !o.mayRead(o.serves):
-		f.status, f.why = uverbs.RemoteInvalidErr, fmt.Sprintf(whyLittlePeerDepth, o.serves)
+		f.lacksDepth(uverbs.RemoteInvalidErr, fmt.Sprintf("more Reads and atomics are under way than max_dest_rd_atomic of the peer's queue pair, %d", o.serves))
 	}
 	f.isRead = f.isRead || o.kind == linkPlain // it ends with the Completions of its pieces
 	if o.begins(f); f.status != uverbs.Success {
