@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"syscall"
@@ -39,6 +41,7 @@ type channelFile struct {
 	checked *check.Reporter // nil if the program is not checked
 	// the process has ended and left the channel, and no other has used it since
 	left atomic.Bool
+	over chan struct{} // closed once the channel has ended
 }
 
 func (f *channelFile) String() string { return fmt.Sprintf("rdma_cm event channel %d", f.number) }
@@ -53,11 +56,14 @@ type channels struct {
 	files map[int]*channelFile // +checklocks:mu
 	// how many were opened
 	opened int // +checklocks:mu
+	// those whose end is under way
+	ending map[*channelFile]struct{} // +checklocks:mu
 }
 
 func (s *channels) init(log *slog.Logger) (err error) {
 	s.log = log
-	s.files = make(map[int]*channelFile) // +checklocksignore: nobody else has it yet
+	s.files = make(map[int]*channelFile)       // +checklocksignore: nobody else has it yet
+	s.ending = make(map[*channelFile]struct{}) // +checklocksignore: nobody else has it yet
 	if s.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return err
 	}
@@ -78,24 +84,73 @@ func (s *channels) close() {
 
 // watch closes the channels that the program has closed, or that were closed when it ended.
 func (s *channels) watch() {
-	var events [64]unix.EpollEvent
 	for {
-		n, err := unix.EpollWait(s.epoll, events[:], -1)
-		if err != nil && !errors.Is(err, syscall.EINTR) {
+		if _, err := s.look(-1); err != nil {
 			return
 		}
-		for _, e := range events[:max(n, 0)] {
-			s.mu.Lock()
-			f := s.files[int(e.Fd)]
-			delete(s.files, int(e.Fd))
-			s.mu.Unlock()
-			if f != nil {
-				_ = unix.EpollCtl(s.epoll, unix.EPOLL_CTL_DEL, f.near, nil)
-				go func() { // the end of a connection waits for accesses to the program's memory
-					defer survives(s.log, "an rdma_cm channel that is closed")
-					f.close()
-				}()
-			}
+	}
+}
+
+// look waits for closed channels, for so many milliseconds or, if that is -1, for ever. It begins
+// to end those that it finds, and reports whether there may be more.
+func (s *channels) look(wait int) (more bool, err error) {
+	var events [64]unix.EpollEvent
+	n, err := unix.EpollWait(s.epoll, events[:], wait)
+	if err != nil && !errors.Is(err, syscall.EINTR) {
+		return false, err
+	}
+	for _, e := range events[:max(n, 0)] {
+		if f := s.take(int(e.Fd)); f != nil {
+			_ = unix.EpollCtl(s.epoll, unix.EPOLL_CTL_DEL, f.near, nil)
+			go func() { // the end of a connection waits for accesses to the program's memory
+				defer survives(s.log, "an rdma_cm channel that is closed")
+				defer s.ended(f)
+				f.close()
+			}()
+		}
+	}
+	return n == len(events), nil
+}
+
+// take moves a channel from those that are open to those that are ending. It returns nil if another
+// look has found it before.
+func (s *channels) take(near int) *channelFile {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.files[near]
+	if f != nil {
+		delete(s.files, near)
+		s.ending[f] = struct{}{}
+	}
+	return f
+}
+
+func (s *channels) ended(f *channelFile) {
+	s.mu.Lock()
+	delete(s.ending, f)
+	s.mu.Unlock()
+	close(f.over)
+}
+
+// settleWithin is how long settle waits: the end of a channel may have to wait for memory that the
+// program withholds.
+const settleWithin = time.Second
+
+// settle waits until the channels have ended that are closed already, by the program or because it
+// has ended.
+func (s *channels) settle() {
+	for more := true; more; {
+		more, _ = s.look(0)
+	}
+	s.mu.Lock()
+	ending := slices.Collect(maps.Keys(s.ending))
+	s.mu.Unlock()
+	late := time.After(settleWithin)
+	for _, f := range ending {
+		select {
+		case <-f.over:
+		case <-late:
+			return
 		}
 	}
 }
@@ -151,7 +206,7 @@ func (s *supervisor) openChannel(c *seccomp.Call, flags int) (int, error) {
 		return -1, err
 	}
 	defer unix.Close(ends[0])
-	f := &channelFile{near: ends[1], opener: pid, checked: s.checked}
+	f := &channelFile{near: ends[1], opener: pid, checked: s.checked, over: make(chan struct{})}
 	var st unix.Stat_t
 	fd := -1
 	if flags&unix.O_NONBLOCK == 0 { // the write end never blocks, even if the program fills the pipe
@@ -237,13 +292,26 @@ func (s *supervisor) write(c *seccomp.Call) {
 	}
 	began := s.trace.Now()
 	at, out, e := f.channel.Do(by, h.Command, rest, h.Out)
-	if s.trace != nil {
-		s.tellCM(c, began, h.Command, rest, out, e)
+	answer := func(in []byte, at uint64, out []byte, e syscall.Errno) {
+		if s.trace != nil {
+			s.tellCM(c, began, h.Command, in, out, e)
+		}
+		if e == 0 && len(out) > 0 {
+			e = errnoOf(opener.Write(out, at))
+		}
+		s.program.Answer(c, int64(n), e)
 	}
-	if e == 0 && len(out) > 0 {
-		e = errnoOf(opener.Write(out, at))
+	if e != syscall.EADDRINUSE {
+		answer(rest, at, out, e)
+		return
 	}
-	s.program.Answer(c, int64(n), e)
+	// Whoever has the port may have ended just now
+	rest = bytes.Clone(rest)
+	s.later(c, func() {
+		s.channels.settle()
+		at, out, e := f.channel.Do(by, h.Command, rest, h.Out)
+		answer(rest, at, out, e)
+	})
 }
 
 // A cmCaller is the program that sent an rdma_cm command.

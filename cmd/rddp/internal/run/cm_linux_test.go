@@ -840,6 +840,41 @@ func leakCMProgram([]string) error {
 	return nil
 }
 
+// rebindProgram listens at one port again and again, and closes the channel each time.
+func rebindProgram([]string) error {
+	var port uint16
+	for i := range 200 {
+		c, err := guest.OpenCM()
+		if err != nil {
+			return err
+		}
+		id, err := c.ID(1, guest.TCPSpace)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(c.Bind(id, port), c.Listen(id, 0)); err != nil {
+			return fmt.Errorf("channel %d: %w", i, err)
+		}
+		if port, _, _, err = c.Ports(id); err != nil {
+			return err
+		}
+		if err := c.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The port of a channel that is closed, as by the end of its program, is free at once.
+func TestRebind(t *testing.T) {
+	var out bytes.Buffer
+	c := under(performance(t, "rebind")...)
+	c.Stderr = &out
+	if err := c.Run(); err != nil {
+		t.Errorf("%v\n%s", err, &out)
+	}
+}
+
 // A channel that the program closes leaves nothing behind.
 func TestCMLeak(t *testing.T) {
 	if err := under(performance(t, "leak-cm")...).Run(); err != nil {

@@ -69,7 +69,7 @@ func TestPanicOfWatch(t *testing.T) {
 	}
 	near, far = closed()
 	s.mu.Lock()
-	s.files[far] = &channelFile{near: far} // whose channel is not there
+	s.files[far] = &channelFile{near: far, over: make(chan struct{})} // whose channel is not there
 	s.mu.Unlock()
 	if err := unix.EpollCtl(s.epoll, unix.EPOLL_CTL_ADD, far, &unix.EpollEvent{Fd: int32(far)}); err != nil {
 		t.Fatal(err)

@@ -128,7 +128,7 @@ func performance(t testing.TB, name string, args ...string) []string {
 var programs = map[string]func(args []string) error{
 	"pair": pairProgram, "leak": leakProgram, "unused": unusedProgram, "abuse": abuseProgram, "duplicate": duplicateProgram, "device": deviceProgram,
 	"connect": connectProgram, "refusal": refusalProgram, "errno": errnoProgram, "event-nowhere": eventNowhereProgram, "abuse-cm": abuseCMProgram, "killed": killedProgram,
-	"bereaved": bereavedProgram, "interrupt": interruptProgram, "leak-cm": leakCMProgram,
+	"bereaved": bereavedProgram, "interrupt": interruptProgram, "leak-cm": leakCMProgram, "rebind": rebindProgram,
 	"share": shareProgram, "stranger": strangerProgram, "immediate": immediateProgram, "datagrams": datagramsProgram, "race": raceProgram, "crowd": crowdProgram,
 }
 
