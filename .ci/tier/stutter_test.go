@@ -1,19 +1,37 @@
 package main
 
 import (
-	"context"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
 // TestStutter: .ci/stutter stops and continues the program and its child until they end, and ends
 // with the program's own code.
 func TestStutter(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // without stops the program would not end
-	defer cancel()
+	t.Run("at once", stutters)
+	t.Run("the program begins late", func(t *testing.T) {
+		setsid, err := exec.LookPath("setsid")
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		slow := "#!/bin/sh\nsleep 0.1\nexec " + setsid + " \"$@\"\n"
+		if err := os.WriteFile(filepath.Join(dir, "setsid"), []byte(slow), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+		stutters(t)
+	})
+}
+
+func stutters(t *testing.T) {
+	ctx := prototest.TimeLimit(t) // without stops the program would not end
 	t.Setenv("OFF", "0.02")
 	t.Setenv("ON", "0.02")
 	const threeTimes = `n=0; trap 'n=$((n+1))' CONT; while [ $n -lt 3 ]; do sleep 0.01; done`
