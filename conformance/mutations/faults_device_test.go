@@ -162,7 +162,7 @@ var runDeviceFaults = []Fault{
 	{Name: "lost events of completions to acknowledge", File: "internal/softrnic/cq.go",
 		Old: "AppendCompletionEvent(nil, q.userHandle)) {", New: "AppendCompletionEvent(nil, q.userHandle)) || true {",
 		Package: "internal/softrnic", Tests: "^TestLostEvents$"},
-	{Name: "lost asynchronous events to acknowledge", File: "internal/softrnic/context.go",
+	{Name: "lost asynchronous events to acknowledge", File: "internal/softrnic/channel.go",
 		Old: "		return 1\n	}\n	return 0\n", New: "		return 1\n	}\n	return 1\n",
 		Package: "internal/softrnic", Tests: "^TestLostEvents$"},
 	{Name: "a connection manager of an earlier life", File: "internal/softrnic/life.go",

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync/atomic"
 	"syscall"
 
 	"github.com/rddp/rddp/ddp"
@@ -24,34 +23,6 @@ type Process interface {
 	// Check returns an error unless all of the n bytes at addr can be read, and written if write
 	// is true.
 	Check(addr, n uint64, write bool) error
-}
-
-// A protectionDomain is a PD: the memory and the queue pairs that belong together.
-type protectionDomain struct {
-	handle  uint32
-	context uint32 // its number
-	domain  ddp.Domain
-	// users is the number of objects that use the PD. Only a holder of the Context's mutex changes
-	// it.
-	users  atomic.Int32
-	keys   *keyBook        // of the device
-	check  *check.Reporter // nil if the program is not checked
-	sinks  checkedSinks
-	filled *filledMemory // of the Context
-	coming *comingWrites // of the Context
-	// the two keys of a memory region are not the same
-	keysDiffer bool
-	placing    *placing // nil if bytes are placed in their order
-
-	port port // where the peers of its queue pairs connect
-
-	mu locks.RWMutex[locks.Leaf]
-	// regions has the memory regions by their lkey
-	regions map[uint32]*memoryRegion // +checklocks:mu
-	// the windows by the upper 24 bits of their keys
-	windows map[uint32]*memoryWindow // +checklocks:mu
-	// the addresses of the AHs by their number
-	addresses map[uint32]uverbs.GID // +checklocks:mu
 }
 
 // A memoryRegion is an MR. Its rkey is the STag on the wire.
