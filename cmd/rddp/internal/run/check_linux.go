@@ -148,7 +148,7 @@ func (s *supervisor) ringNow(c *seccomp.Call) bool {
 		command = nil
 	}
 	f.ctx.DoorbellNow(command, c.Thread, s.site(c))
-	s.program.Answer(c, int64(c.Args[2]), 0)
+	s.program.AnswerApart(c, int64(c.Args[2]))
 	return true
 }
 

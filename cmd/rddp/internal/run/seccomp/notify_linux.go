@@ -124,13 +124,19 @@ type Listener struct {
 
 // newListener returns a Listener that owns the descriptor for notifications fd.
 func newListener(fd int) *Listener {
-	// With this flag, the program's thread and ours run alternately on one processor, which halves
-	// the time of a call. Kernels before 6.6 do not know the flag and work without it.
+	l := &Listener{fd: fd, ends: endsReceive()}
+	l.setFlags(flagSyncWakeUp)
+	return l
+}
+
+// setFlags sets the flags of the listener. With flagSyncWakeUp, the program's thread and ours run
+// alternately on one processor, which halves the time of a call. Kernels before 6.6 do not know the
+// flag and work without it.
+func (l *Listener) setFlags(flags uintptr) {
 	_, _ = again(func() (uintptr, syscall.Errno) {
-		_, _, e := unix.RawSyscall(unix.SYS_IOCTL, uintptr(fd), ioctlSetFlags, flagSyncWakeUp)
+		_, _, e := unix.RawSyscall(unix.SYS_IOCTL, uintptr(l.fd), ioctlSetFlags, flags)
 		return 0, e
 	})
-	return &Listener{fd: fd, ends: endsReceive()}
 }
 
 // endsReceive reports whether the kernel is Linux 6.11 or later, whose receive of a call fails with
@@ -219,6 +225,16 @@ func (l *Listener) Answer(c *Call, value int64, errno syscall.Errno) bool {
 		value = 0
 	}
 	return l.send(&response{id: c.id, value: value, errno: -int32(errno)})
+}
+
+// AnswerApart answers the call with a value. The thread goes on where the kernel likes, and not on
+// the processor of this one, which may have moved to that of another program since the call. If
+// that program polls and waits for this one, the thread would wait for the end of its time slice,
+// which is 3 ms, even if another processor has nothing to do.
+func (l *Listener) AnswerApart(c *Call, value int64) {
+	l.setFlags(0)
+	defer l.setFlags(flagSyncWakeUp)
+	l.Answer(c, value, 0)
 }
 
 // Waits reports whether the thread of the call still waits for an answer.
