@@ -88,7 +88,7 @@ type window struct {
 }
 
 // windowLen is how much of a stack is read at once.
-const windowLen = 1024
+const windowLen = 4096
 
 // look reads a part of a memory in advance, if it is there.
 func look(m Memory, at uint64) *window {
