@@ -24,7 +24,7 @@ var legalFaults = []Fault{
 		Old: "		if w.Overlaps(check.Span{Addr: addr, Len: uint64(len(b))}) {", New: "		if w.Overlaps(check.Span{Addr: addr}) {",
 		Package: "internal/softrnic", Tests: "^TestOverlappingWrites$"},
 	{Name: "a ring with a limit has another one behind its end", File: "internal/rdmaabi/ring/ring.go",
-		Old: "(at+1-r.withheld)&r.mask)", New: "(at+1-min(at+1, r.withheld))&r.mask)",
+		Old: "(at-r.withheld)&r.mask)", New: "(at-min(at, r.withheld))&r.mask)",
 		Package: "internal/rdmaabi/ring", Tests: "^TestLimit$"},
 	{Name: "Reads beyond what the peer serves wait although the device is strict", File: "internal/softrnic/sending.go",
 		Old: "	case s.strict && s.depth > o.serves", New: "	case false && s.depth > o.serves",

@@ -62,11 +62,30 @@ const (
 // memory, so that the program has time to make its mistake. It is long for the first ones of a
 // queue pair, and for a few of the others.
 func examineAfter(number int) time.Duration {
-	const first, few = 32, 64
-	if number <= first || number%few == 0 {
+	const few = 64
+	if number <= firstOnes || number%few == 0 {
 		return time.Millisecond
 	}
 	return 20 * time.Microsecond
+}
+
+// firstOnes is the number of the first work requests of a queue pair.
+const firstOnes = 32
+
+// postsOn returns for how long a look at a work request waits because the program still posts. As
+// long as no completion is there, no place is free, and a program that posts more than there is
+// room for is told so.
+func (q *queuePair) postsOn(x *checkedFlight) time.Duration {
+	const pause, longPause, longest = time.Millisecond, 4 * time.Millisecond, 50 * time.Millisecond
+	q.checked.mu.Lock()
+	defer q.checked.mu.Unlock()
+	switch {
+	case x.number > firstOnes || time.Since(x.at) > longest:
+		return 0
+	case 2*q.checked.kept > q.caps.MaxSendWR:
+		return time.Until(q.checked.last.Add(longPause))
+	}
+	return time.Until(q.checked.last.Add(pause))
 }
 
 var (
@@ -278,7 +297,9 @@ func (l *link) mustExamineLocked(f *flight) bool {
 		wait := time.Until(x.at.Add(examineAfter(x.number)))
 		go func() {
 			defer l.q.ctx.recovers()
-			time.Sleep(wait)
+			for wait = max(wait, l.q.postsOn(x)); wait > 0; wait = l.q.postsOn(x) {
+				time.Sleep(wait)
+			}
 			l.examine(true)
 		}()
 	}

@@ -19,10 +19,16 @@ type checkedPair struct {
 	mu    locks.Mutex[locks.Leaf]
 	pair  check.Pair  // +checklocks:mu
 	posts check.Posts // +checklocks:mu
+	// when the program has posted last
+	last time.Time // +checklocks:mu
+	// work requests whose places are in use, and those of them that are done
+	kept, done uint32 // +checklocks:mu
+	// The ring is not there any more
+	gone bool // +checklocks:mu
 	// where the program has brought it to RTR, and to RTS
 	toRTR check.Site // +checklocks:mu
 	toRTS check.Site // +checklocks:mu
-	// where it has posted more than there is room for
+	// where it has posted more than a card has room for
 	over    check.Site // +checklocks:mu
 	managed bool       // +checklocks:mu
 	inRTS   bool       // +checklocks:mu
@@ -33,10 +39,7 @@ type checkedPair struct {
 // checkPair begins to check q. The program has asked for these sizes.
 func (q *queuePair) checkPair(asked *uverbs.Caps) {
 	if q.ctx.check != nil {
-		q.checked = &checkedPair{pair: check.Pair{Name: q.String(), MaxSend: int(max(asked.MaxSendWR, 1)), Room: int(q.sq.Cap())}, posts: check.Posts{Slots: q.sq.Cap() + 1}}
-		if q.srq == nil {
-			q.checked.pair.MaxRecv = int(max(asked.MaxRecvWR, 1)) // +checklocksignore: nobody else has q yet
-		}
+		q.checked = &checkedPair{pair: check.Pair{Name: q.String(), MaxSend: int(q.caps.MaxSendWR)}, posts: check.Posts{Slots: q.sq.Cap() + 1, Room: q.caps.MaxSendWR + 1}}
 		q.recvCQ.checkReceives(q.recv, q.srq == nil)
 		sges := asked.MaxSendSGE
 		if q.srq == nil { // else verbs ignore max_recv_sge
@@ -73,11 +76,52 @@ func (q *queuePair) checkRings(thread int, s check.Site) {
 	}
 	q.checked.doAt(inCall, s, q.ctx.check, func(p *check.Pair) (all []check.Finding) {
 		from, to := q.sq.Span()
-		if refused := q.checked.posts.Rings(from, to, thread, s); refused { // +checklocksignore: do has locked it
+		used := q.sq.Used()
+		switch q.checked.posts.Rings(from, to, used, thread, s) { // +checklocksignore: do has locked it
+		case check.PostRefused:
 			all = append(all, p.RefusesPost())
+		case check.PostFills:
+			p.Fills(int((to-from)&q.sq.Cap()), used > q.caps.MaxSendWR)
 		}
 		return all
 	})
+}
+
+// takeFromRing copies the oldest work request to dst, as Take of the ring. If the program is
+// checked, its place stays in use until its completion, or one behind it, is there.
+func (q *queuePair) takeFromRing(dst []byte) bool {
+	if q.checked == nil {
+		return q.sq.Take(dst)
+	}
+	return q.sq.Keep(dst)
+}
+
+// freePlaces is the event that all work requests that the device has taken are over.
+func (q *queuePair) freePlaces() {
+	if q.checked != nil {
+		q.checked.mu.Lock()
+		defer q.checked.mu.Unlock()
+		q.freeLocked(q.sq.Cap())
+	}
+}
+
+// freeLocked frees the places of the n oldest work requests, or of all that are in use.
+//
+// +checklocks:q.checked.mu
+func (q *queuePair) freeLocked(n uint32) {
+	c := q.checked
+	if c.kept, c.done = c.kept-min(n, c.kept), 0; !c.gone {
+		q.sq.Free(n)
+	}
+}
+
+// losesRing is the event that the queue pair is destroyed: its ring is about to be given back.
+func (q *queuePair) losesRing() {
+	if q.checked != nil {
+		q.checked.mu.Lock()
+		defer q.checked.mu.Unlock()
+		q.checked.gone = true
+	}
 }
 
 // lookAtSends looks again at what has been posted, and at what waits in the queue, while a thread
@@ -142,6 +186,8 @@ func (q *queuePair) checkPosted(s *sender, slot uint32) {
 	waiting := int(q.sq.Len())
 	_, polled := q.sendCQ.progress()
 	q.checked.mu.Lock()
+	q.checked.last = time.Now()
+	q.checked.kept++
 	wasOver := q.checked.pair.IsOver()
 	all := q.checked.pair.Posts(workOf(f, w), f.signaled, waiting, polled)
 	if !wasOver && q.checked.pair.IsOver() {
@@ -169,10 +215,17 @@ func workOf(f *flight, w *uverbs.SendWR) check.Work {
 // behind.
 func (q *queuePair) checkDone(f *flight) {
 	q.checkSent(f)
-	if q.checked != nil && f.signaled {
-		next, _ := q.sendCQ.progress()
-		q.checked.do(q.ctx.check, func(p *check.Pair) []check.Finding { p.Completes(next); return nil })
+	if q.checked == nil {
+		return
 	}
+	next, _ := q.sendCQ.progress()
+	q.checked.do(q.ctx.check, func(p *check.Pair) []check.Finding {
+		if q.checked.done++; f.signaled { // +checklocksignore: do has locked it
+			p.Completes(next)
+			q.freeLocked(q.checked.done) // +checklocksignore: do has locked it
+		}
+		return nil
+	})
 }
 
 // checkBegun is the event that a work request has failed before it has begun. lacksDepth says that

@@ -118,7 +118,6 @@ func (c *Context) lookNow() {
 		if len(pairs) <= fewPairs {
 			q.lookAtSends()
 		}
-		q.checkRoom()
 		for q.recv.lookAtNext(q.pd) {
 		}
 	}
@@ -157,20 +156,6 @@ func (r *receiveQueue) lookAtNext(pd *protectionDomain) bool {
 	}
 	r.seen = append(r.seen, x)
 	return true
-}
-
-// checkRoom looks for more receives than the program has asked room for.
-func (q *queuePair) checkRoom() {
-	if q.srq != nil || q.checked == nil {
-		return
-	}
-	q.recv.mu.Lock()
-	n, room := 0, 0
-	if q.recv.ring != nil {
-		n, room = int(q.recv.ring.Len()), int(q.recv.ring.Cap())
-	}
-	q.recv.mu.Unlock()
-	q.checked.do(q.ctx.check, func(p *check.Pair) []check.Finding { return p.HasReceives(n, room) })
 }
 
 // checkWrites is the event that the device is about to write to memory of the program, for a work

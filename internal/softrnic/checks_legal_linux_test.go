@@ -371,3 +371,46 @@ func TestCheckExitEnds(t *testing.T) {
 	p.ctx.Exits(nil)
 	log.wants("note=unmapped")
 }
+
+// TestCheckedRoom: a program that is checked has the room that it has asked for, and one more place
+// in its send queue. Such a place is free once the completion of its work request, or of one behind
+// it, is there. A list that just fills what the program has asked for may be posted again.
+func TestCheckedRoom(t *testing.T) {
+	const depth = 8
+	p, log, a, b := checkedPairs(t, nil)
+	for n, room := 0, true; room; n++ {
+		if room = b.PostRecv(uint64(n), p.mr.Part(8192+64*n, 64)); room != (n < depth) {
+			t.Errorf("receive %d of %d: there is room: %t", n+1, depth, room)
+		}
+	}
+	var list []guest.WR
+	for id := range uint64(depth) {
+		w := p.write(id)
+		if w.Flags = 0; id == depth-1 {
+			w.Flags = guest.Signaled
+		}
+		list = append(list, w)
+	}
+	for range 3 {
+		if err := a.Push(list...); err != nil {
+			t.Fatal(err)
+		}
+		p.ctx.DoorbellNow(uverbs.AppendDoorbell(nil, a.Handle, 0), 1, nil)
+		p.poll(1)
+	}
+	log.wants()
+	w := list[0]
+	for range depth + 1 {
+		post(t, a, w)
+	}
+	log.has("9 work requests in a row are unsignaled")
+	for range 3 { // they are carried out, but no completion says so
+		if err := a.Push(w); !errors.Is(err, syscall.ENOMEM) {
+			t.Errorf("an unsignaled one more than there is room for: %v", err)
+		}
+	}
+	if err := a.Modify(guest.Err, p.gid, 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	prototest.Wait(t, "room in ERR", func() bool { return a.Push(w) == nil })
+}

@@ -170,7 +170,7 @@ func (q *queuePair) checkReset(ends bool) {
 	}
 	q.forgetUses()
 	q.checked.mu.Lock()
-	over, all := q.checked.over, q.checked.pair.HasRoom(false)
+	over, all := q.checked.over, q.checked.pair.HasRoom()
 	q.checked.mu.Unlock()
 	q.ctx.check.AddAt(inCall, over, all...)
 	q.checked.do(q.ctx.check, func(p *check.Pair) (all []check.Finding) {

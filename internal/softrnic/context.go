@@ -382,13 +382,15 @@ func (c *Context) newRingLocked(n, entryLen uint32) (r *ring.Ring, m uverbs.Mapp
 	return ring.New(c.memory.Bytes[off:off+uint64(size):off+uint64(size)], n, entryLen), uverbs.Mapping{Offset: off, Size: size}, true
 }
 
-// newQueueLocked makes a ring for work requests. If the device takes that liberty, there is room
-// for n alone.
+// newQueueLocked makes a ring for work requests. There is room for n alone if the program is
+// checked, or if the device takes that liberty.
 //
 // +checklocks:c.mu
 func (c *Context) newQueueLocked(n, entryLen uint32) (r *ring.Ring, m uverbs.Mapping, ok bool) {
-	if r, m, ok = c.newRingLocked(max(n, 1), entryLen); ok && c.dev.strict {
-		c.dev.faults.Took(fault.Sizes)
+	if r, m, ok = c.newRingLocked(max(n, 1), entryLen); ok && (c.dev.strict || c.check != nil) {
+		if c.dev.strict {
+			c.dev.faults.Took(fault.Sizes)
+		}
 		r.Limit(n)
 	}
 	return r, m, ok

@@ -267,6 +267,7 @@ func (l *link) settle(status uverbs.WCStatus) {
 	for _, f := range all {
 		l.q.traceDone(f, f.status)
 	}
+	l.q.freePlaces()
 	for _, f := range ended {
 		if f.status != uverbs.Success && f.status != uverbs.FlushErr {
 			l.q.tells(f, cmp.Or(f.why, l.out.why))

@@ -175,7 +175,13 @@ const migrated = 0
 // +checklocks:c.mu
 func (c *Context) makeRingsLocked(q *queuePair) error {
 	var ok bool
-	if q.sq, q.sqAt, ok = c.newQueueLocked(q.caps.MaxSendWR, uverbs.SendElementLen(q.caps.MaxSendSGE, q.caps.MaxInline)); !ok {
+	n := q.caps.MaxSendWR
+	if c.check != nil {
+		// A list that fills the queue looks like one that is too long for it. With one place more,
+		// it fills the queue only if it is too long.
+		n++
+	}
+	if q.sq, q.sqAt, ok = c.newQueueLocked(n, uverbs.SendElementLen(q.caps.MaxSendSGE, q.caps.MaxInline)); !ok {
 		return errNoRoom
 	}
 	q.caps.MaxSendWR = c.dev.room(q.caps.MaxSendWR, q.sq.Cap(), c.dev.limits.MaxQPWR) // a program may ask for as many as it has got
@@ -396,6 +402,7 @@ func (c *Context) destroyQPLocked(q *queuePair) {
 	} else {
 		q.srq.users.Add(-1)
 	}
+	q.losesRing()
 	c.giveBackLocked(q.sqAt)
 	q.pd.users.Add(-1)
 	q.sendCQ.users.Add(-1)

@@ -25,9 +25,10 @@ func (q *queuePair) reset() {
 	q.recvMu.Unlock()
 	q.sender.forget()
 	entry := make([]byte, q.sq.EntryLen())
-	for q.sq.Take(entry) {
+	for q.takeFromRing(entry) {
 		q.traceDropped()
 	}
+	q.freePlaces()
 	q.sendMu.Unlock()
 	e.run()
 	q.pd.placing.now() // what has come on a connection that has not become a link's
@@ -174,6 +175,7 @@ func (s *sender) flush(q *queuePair) {
 // complete completes the work request that s has taken, and that is not a flight of a link.
 func (s *sender) complete(q *queuePair, status uverbs.WCStatus) {
 	q.traceDone(s.flight, status)
+	q.freePlaces()
 	q.sendCQ.complete(&uverbs.WC{ID: s.flight.id, Status: status, Op: uverbs.WCOpOf(s.flight.op), QPN: q.num}, false)
 }
 

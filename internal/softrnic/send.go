@@ -146,7 +146,7 @@ func (s *sender) take(q *queuePair) bool {
 		s.entry = make([]byte, q.sq.EntryLen())
 	}
 	slot, _ := q.sq.Span()
-	if !q.sq.Take(s.entry) {
+	if !q.takeFromRing(s.entry) {
 		return false
 	}
 	w, err := uverbs.ParseSendWR(s.entry)

@@ -156,21 +156,13 @@ func (c *commands) CreateSRQ(a uverbs.SRQ) (handle, entries uint32, at uverbs.Ma
 	}
 	s := &sharedQueue{
 		receiveQueue: receiveQueue{ring: r}, ctx: c.Context, handle: c.newHandle(), userHandle: a.UserHandle, pd: pd, maxSGE: a.MaxSGE,
-		maxWR: c.dev.roomOfSRQ(a.MaxWR, r.Cap()), at: at,
+		maxWR: c.dev.room(a.MaxWR, r.Cap(), c.dev.limits.MaxSRQWR), at: at,
 	}
 	pd.users.Add(1)
 	c.srqs[s.handle] = s
 	c.makes(s, created)
 	c.shown.add(s.handle, s)
 	return s.handle, s.maxWR, at, nil
-}
-
-// roomOfSRQ returns the size of a shared queue that the program is told.
-func (d *Device) roomOfSRQ(asked, has uint32) uint32 {
-	if d.strict {
-		return asked
-	}
-	return min(has, d.limits.MaxSRQWR)
 }
 
 // ModifySRQ sets the limit of an SRQ, or gives it a ring of another size and writes the place of
@@ -232,7 +224,7 @@ func (c *commands) resizeSRQLocked(s *sharedQueue, n uint32, to uint64) error {
 		r.Put(func(entry []byte) { copy(entry, b) })
 	}
 	c.giveBackLocked(s.at)
-	s.ring, s.at, s.maxWR = r, at, c.dev.roomOfSRQ(n, r.Cap())
+	s.ring, s.at, s.maxWR = r, at, c.dev.room(n, r.Cap(), c.dev.limits.MaxSRQWR)
 	return nil
 }
 

@@ -34,6 +34,10 @@ type Ring struct {
 	mask  uint32
 	// withheld is how many places the producer does not get, though there is room
 	withheld uint32
+	// Of a ring with a limit, the consumer index, and that of the oldest entry whose place is still
+	// in use to the producer, which sees no other.
+	limited    bool
+	own, freed atomic.Uint32
 }
 
 // Size returns the size in bytes of a ring for n entries of the given length: whole pages. ok is
@@ -80,14 +84,31 @@ func (r *Ring) Cap() uint32 { return r.mask }
 
 func (r *Ring) producer() uint32 { return atomic.LoadUint32(r.word(producerAt)) & r.mask }
 func (r *Ring) consumer() uint32 {
-	return (atomic.LoadUint32(r.word(consumerAt)) + r.withheld) & r.mask
+	if r.limited {
+		return r.own.Load()
+	}
+	return atomic.LoadUint32(r.word(consumerAt)) & r.mask
 }
 
-// Limit lets the program, the producer of an empty ring, have n entries in it at most, which may be
-// none. To the program those that it does not get look as if they were in use.
+// Limit lets the program, the producer of a ring that is new, have n entries in it at most, which
+// may be none. To the program those that it does not get look as if they were in use.
 func (r *Ring) Limit(n uint32) {
-	r.withheld = r.mask - min(n, r.mask)
-	atomic.StoreUint32(r.word(consumerAt), -r.withheld&r.mask)
+	r.limited, r.withheld = true, r.mask-min(n, r.mask)
+	r.frees(0)
+}
+
+// frees shows the program that the entries before at have left their places.
+func (r *Ring) frees(at uint32) {
+	r.freed.Store(at)
+	atomic.StoreUint32(r.word(consumerAt), (at-r.withheld)&r.mask)
+}
+
+// Used returns how many places are in use to the producer, of those that it gets.
+func (r *Ring) Used() uint32 {
+	if r.limited {
+		return (r.producer() - r.freed.Load()) & r.mask
+	}
+	return r.Len()
 }
 
 // Len returns the number of entries in the ring.
@@ -108,8 +129,32 @@ func (r *Ring) Take(dst []byte) bool {
 		return false
 	}
 	copy(dst[:r.EntryLen()], r.entry(at))
-	atomic.StoreUint32(r.word(consumerAt), (at+1-r.withheld)&r.mask)
+	at = (at + 1) & r.mask
+	if r.limited {
+		r.own.Store(at)
+		r.frees(at)
+	} else {
+		atomic.StoreUint32(r.word(consumerAt), at)
+	}
 	return true
+}
+
+// Keep is Take of a ring with a limit that leaves the place in use to the program until Free.
+func (r *Ring) Keep(dst []byte) bool {
+	at := r.own.Load()
+	if at == r.producer() {
+		return false
+	}
+	copy(dst[:r.EntryLen()], r.entry(at))
+	r.own.Store((at + 1) & r.mask)
+	return true
+}
+
+// Free frees the places of the n oldest entries that Keep has left in use, or of all if they are
+// fewer. It may be called while another goroutine calls Keep.
+func (r *Ring) Free(n uint32) {
+	from := r.freed.Load()
+	r.frees((from + min(n, (r.own.Load()-from)&r.mask)) & r.mask)
 }
 
 // Peek copies entry i, counted from the oldest, which is 0, to dst, which has EntryLen bytes. It

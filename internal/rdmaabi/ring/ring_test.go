@@ -111,6 +111,8 @@ func FuzzScribble(f *testing.F) {
 		size, _ := Size(10, 100)
 		all := bytes.Repeat([]byte{0xA5}, int(size)+2*guard)
 		r := New(all[guard:][:size:size], 10, 100)
+		limited := &Ring{b: r.b, shift: r.shift, mask: r.mask}
+		limited.Limit(9)
 		random := rand.New(rand.NewPCG(seed, 1))
 		got := make([]byte, r.EntryLen())
 		for range 50 {
@@ -124,6 +126,11 @@ func FuzzScribble(f *testing.F) {
 			}
 			r.Take(got)
 			r.Put(func(b []byte) { clear(b) })
+			if limited.Len() > limited.Cap() || limited.Used() > limited.Cap() {
+				t.Fatalf("Len is %d, and Used %d, of %d", limited.Len(), limited.Used(), limited.Cap())
+			}
+			limited.Keep(got)
+			limited.Free(consumer)
 		}
 		for _, b := range append(all[:guard:guard], all[guard+size:]...) {
 			if b != 0xA5 {
@@ -190,5 +197,47 @@ func TestLimit(t *testing.T) {
 				want++
 			}
 		}
+	}
+}
+
+// TestKeep: the place of an entry stays in use to the producer until it is freed, also behind the
+// end of the ring, and no more places are freed than are in use.
+func TestKeep(t *testing.T) {
+	const n = 5
+	r := make1(t, 7, 20)
+	r.Limit(n)
+	got := make([]byte, r.EntryLen())
+	free := func() uint32 { // as the producer sees it
+		return (binary.NativeEndian.Uint32(r.b[consumerAt:]) - binary.NativeEndian.Uint32(r.b[producerAt:]) - 1) & r.mask
+	}
+	next, want, kept := byte(0), byte(0), uint32(0)
+	for round := range uint32(50) {
+		for free() > 0 {
+			r.Put(func(b []byte) { b[0] = next; next++ })
+		}
+		if r.Used() != n || r.Len() != n-kept {
+			t.Fatalf("round %d: %d places in use, %d entries, %d kept", round, r.Used(), r.Len(), kept)
+		}
+		for range min(r.Len(), 1+round%4) {
+			if !r.Keep(got) || got[0] != want {
+				t.Fatalf("round %d: entry %d in place of %d", round, got[0], want)
+			}
+			want++
+			kept++
+		}
+		if free() > 0 {
+			t.Fatalf("round %d: there is room before places are freed", round)
+		}
+		freed := min(kept, round%7)
+		if r.Free(round % 7); free() != freed || r.Used() != n-freed {
+			t.Fatalf("round %d: %d places are free, and %d in use, want %d free", round, free(), r.Used(), freed)
+		}
+		kept -= freed
+	}
+	for r.Keep(got) {
+		kept++
+	}
+	if kept != r.Used() {
+		t.Errorf("%d entries are taken, and %d places in use", kept, r.Used())
 	}
 }

@@ -33,7 +33,6 @@ const (
 	Refused
 	Again
 	Undefined
-	ReceiveQueue
 	Conflict
 	Forked
 	kinds
@@ -69,7 +68,6 @@ var kindTable = [kinds]struct {
 	Refused:         {"refused", "ibv_modify_qp(3), ibv_post_send(3): a command or a work request has what it needs, and values that the device and the queue pair have", false},
 	Again:           {"again", "ibv_post_send(3), ibv_post_recv(3): *bad_wr is the first work request that has not been posted", false},
 	Undefined:       {"undefined", "ibv_poll_cq(3): only byte_len bytes of a receive have a meaning, the memory of a Read only once its completion has been polled, and only some fields of a completion", false},
-	ReceiveQueue:    {"receive-queue", "ibv_post_recv(3), ibv_create_qp(3): at most max_recv_wr receives are posted", false},
 	Conflict:        {"conflict", "InfiniBand Architecture 9.5, ibv_post_send(3): accesses of different queue pairs to the same bytes have no order, unless one begins after the program has learnt of the end of the other", false},
 	Forked:          {"forked", "fork(2), ibv_fork_init(3): a child has the parent's open device, and what it destroys there is gone for the parent, too", false},
 	PSN:             {"psn", "ibv_modify_qp(3): rq_psn of each end is sq_psn of the other", false},

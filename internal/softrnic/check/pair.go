@@ -8,9 +8,7 @@ import (
 // A Pair is what is known of the send queue of a queue pair.
 type Pair struct {
 	Name    string
-	MaxSend int // the size of the send queue, as the program has asked for it
-	Room    int // its size in truth: ibv_post_send returns ENOMEM when it is full
-	MaxRecv int // the size of the queue of receives, as the program has asked for it; 0 without one
+	MaxSend int // the size of the send queue
 
 	posted int    // work requests since the last reset
 	freed  int    // of these, how many have given back their places
@@ -22,10 +20,12 @@ type Pair struct {
 	sges, inline uint32
 	// what is posted in ERR
 	sends, receives inErr
-	// most is how many work requests have been outstanding since there was room, if more than
-	// MaxSend. If there was no room in truth, full is the number of the last work request then.
-	most, full int
-	// The program has posted more after there was no room.
+	// how many work requests have been outstanding since there was room, if more than MaxSend
+	most int
+	// when there was, or may have been, no room for another work request, as far as the device has
+	// not taken the next one
+	fulls []full
+	// The program has posted more after there was no room: it knows what ENOMEM means
 	goesOn bool
 	// what is posted at once: its first and its last work request, their number, and whether it is
 	// over
@@ -35,6 +35,12 @@ type Pair struct {
 	// the messages that have come, and the numbers of the completions of the last ones, in order
 	came    uint64
 	arrived []int
+}
+
+// A full is the number of the last work request when the queue was full, or may have been.
+type full struct {
+	at      int
+	certain bool
 }
 
 // A Work identifies a work request by its contents.
@@ -81,22 +87,24 @@ func (p *Pair) Posts(w Work, signaled bool, waiting, polled int) (all []Finding)
 	}
 	p.posted++
 	p.silent++
+	wasFull := false
+	for len(p.fulls) > 0 && p.fulls[0].at < p.posted {
+		f := p.fulls[0]
+		wasFull, p.fulls, p.goesOn = f.certain && f.at == p.posted-1, p.fulls[1:], true
+	}
 	if signaled {
 		p.silent = 0
 		p.marks = append(p.marks, mark{posted: p.posted})
 	}
 	taken := p.posted - p.freed + waiting
-	all = p.lists(w, waiting == 0)
+	all = p.lists(w, waiting == 0, wasFull)
 	switch {
 	case p.silent > p.MaxSend:
 		all = append(all, p.silence(p.silent))
 	case len(p.marks) > 0 && taken > p.MaxSend:
-		p.goesOn = p.goesOn || p.full > 0 && p.posted > p.full
-		if p.most = max(p.most, taken); p.full == 0 && p.Room > 0 && taken >= p.Room {
-			p.full = p.posted + waiting
-		}
+		p.most = max(p.most, taken)
 	default:
-		all = append(all, p.HasRoom(true)...)
+		all = append(all, p.HasRoom()...)
 	}
 	return all
 }
@@ -115,27 +123,32 @@ func (p *Pair) silence(n int) Finding {
 		"%d work requests in a row are unsignaled, and max_send_wr is %d: on a card the queue is full for ever, because only a completion frees its places", n, p.MaxSend)}
 }
 
+// Fills is the event that the queue has no room for another work request behind those that wait, or
+// may have had none. It has had one place more than the program has asked for.
+func (p *Pair) Fills(waiting int, certain bool) {
+	p.fulls = append(p.fulls, full{p.posted + waiting, certain})
+}
+
 // IsOver reports whether more work requests are outstanding than there is room for on a card.
 func (p *Pair) IsOver() bool { return p.most > 0 }
 
 // HasRoom is the event that there is room in the queue again, as it is on a card, or that the queue
-// pair ends. A program that has filled the queue in truth, and then posts more, has been told that
-// there is no room, and has waited for it.
-func (p *Pair) HasRoom(posts bool) (all []Finding) {
-	p.goesOn = p.goesOn || p.full > 0 && posts
+// pair ends. The device frees places a little earlier than a card: once a completion is in its
+// queue. So a program that takes ENOMEM for an answer may have more outstanding than it knows.
+func (p *Pair) HasRoom() (all []Finding) {
 	if p.most > 0 && !p.goesOn {
 		all = append(all, Finding{SendQueue, p.Name, fmt.Sprintf(
 			"%d work requests are outstanding, and max_send_wr is %d: on a card ibv_post_send returns ENOMEM, because only a completion that is polled frees places", p.most, p.MaxSend)})
 	}
-	p.most, p.full = 0, 0
+	p.most = 0
 	return all
 }
 
 // lists is the event that a work request is posted. last says that none was posted with it behind
-// it.
-func (p *Pair) lists(w Work, last bool) (all []Finding) {
+// it, and wasFull that there was, or may have been, no room behind the one in front of it.
+func (p *Pair) lists(w Work, last, wasFull bool) (all []Finding) {
 	if p.over || p.listed == 0 {
-		if p.full > 0 && p.listed > 1 && w == p.head && w != p.tail {
+		if wasFull && p.listed > 1 && w == p.head && w != p.tail {
 			all = append(all, Finding{Again, p.Name, fmt.Sprintf(
 				"a list is posted again from its head, after there was no room for all of it: its first %d work requests are carried out twice; go on with bad_wr", p.listed)})
 		}
@@ -175,16 +188,7 @@ func (p *Pair) Completes(at int) {
 
 // Resets is the event that the queue pair goes to RESET, where its queues are empty.
 func (p *Pair) Resets() {
-	*p = Pair{Name: p.Name, MaxSend: p.MaxSend, Room: p.Room, MaxRecv: p.MaxRecv, looked: p.looked}
-}
-
-// HasReceives is the event that n receives are in the queue, which has room for so many in truth. A
-// program that fills it is told that there is no room.
-func (p *Pair) HasReceives(n, room int) (all []Finding) {
-	if p.MaxRecv > 0 && n > p.MaxRecv && n < room {
-		all = append(all, Finding{ReceiveQueue, p.Name, fmt.Sprintf("%d receives are posted, and max_recv_wr is %d: on a card ibv_post_recv returns ENOMEM", n, p.MaxRecv)})
-	}
-	return all
+	*p = Pair{Name: p.Name, MaxSend: p.MaxSend, looked: p.looked, goesOn: p.goesOn}
 }
 
 // Takes is the event that the device takes a receive from the queue, in which others are left.

@@ -41,7 +41,7 @@ func TestSendQueue(t *testing.T) {
 	wants(t, "another one", p.Posts(0, true, 0, 0))
 	p.Completes(1)
 	wants(t, "one too many, because nothing is polled", p.Posts(0, true, 0, 0))
-	wants(t, "the end of that", p.HasRoom(false), SendQueue)
+	wants(t, "the end of that", p.HasRoom(), SendQueue)
 	p.Resets()
 	wants(t, "three that are posted at once", p.Posts(0, true, 2, 0))
 	p.Completes(1)
@@ -52,28 +52,36 @@ func TestSendQueue(t *testing.T) {
 	wants(t, "the flush has given back the places", p.Posts(0, true, 1, 0))
 }
 
-// TestFullQueue: a program that fills the queue in truth, and then goes on, has been told that
-// there is no room. One that begins its list again posts the first ones twice.
+// TestFullQueue: a program that finds no room, and then goes on, knows what ENOMEM means. One that
+// begins its list again posts the first ones twice.
 func TestFullQueue(t *testing.T) {
-	for _, again := range []bool{false, true} {
-		p := Pair{Name: "QP 1", MaxSend: 2, Room: 3}
-		wants(t, "the first", p.Posts(1, true, 2, 0))
-		wants(t, "the second", p.Posts(2, true, 1, 0))
-		wants(t, "the third, for which there is room in truth", p.Posts(3, true, 0, 0))
+	for _, tt := range []struct {
+		desc    string
+		certain bool
+		next    Work
+		want    []Kind
+	}{
+		{"it goes on", true, 4, nil},
+		{"it begins again", true, 1, []Kind{Again}},
+		{"there may have been room, and it posts the same list once more", false, 1, nil},
+	} {
+		p := Pair{Name: "QP 1", MaxSend: 2}
+		p.Fills(3, tt.certain)
+		for i := range 3 {
+			wants(t, tt.desc, p.Posts(Work(i+1), true, 2-i, 0))
+		}
 		for i := range 3 {
 			p.Completes(i + 1)
 		}
-		if again {
-			wants(t, "the first once more", p.Posts(1, true, 0, 3), Again)
-		} else {
-			wants(t, "the fourth", p.Posts(4, true, 0, 3))
-		}
-		wants(t, "the end", p.HasRoom(false))
+		p.Fills(3, tt.certain) // before the device takes what is posted next
+		wants(t, tt.desc, p.Posts(tt.next, true, 2, 3), tt.want...)
+		wants(t, "the end", p.HasRoom())
 	}
-	p := Pair{Name: "QP 1", MaxSend: 2, Room: 3}
+	p := Pair{Name: "QP 1", MaxSend: 2}
+	p.Fills(3, true)
 	p.Posts(1, true, 2, 0)
-	wants(t, "a program that stops when there is no room", p.HasRoom(false), SendQueue)
-	p = Pair{Name: "QP 1", MaxSend: 2, Room: 9}
+	wants(t, "a program that stops when there is no room", p.HasRoom(), SendQueue)
+	p = Pair{Name: "QP 1", MaxSend: 2}
 	wants(t, "unsignaled ones that wait", p.Waits(3), SendQueue)
 }
 
@@ -283,16 +291,6 @@ func TestFreed(t *testing.T) {
 			t.Errorf("with %d completions polled, %d work requests are over, want %d", polled, got, want)
 		}
 	}
-}
-
-// TestReceiveQueue: more receives than the program has asked room for, unless it has been told that
-// there is no room.
-func TestReceiveQueue(t *testing.T) {
-	p := Pair{Name: "QP 1", MaxRecv: 2}
-	wants(t, "two", p.HasReceives(2, 7))
-	wants(t, "three", p.HasReceives(3, 7), ReceiveQueue)
-	wants(t, "as many as there is room for in truth", p.HasReceives(7, 7))
-	wants(t, "without a queue of its own", (&Pair{}).HasReceives(3, 7))
 }
 
 // TestTakes: receives with the same memory are found once, and one that overlaps behind

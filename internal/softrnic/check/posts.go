@@ -6,12 +6,13 @@ import "time"
 // slots in the ring. The doorbell that follows a post tells them.
 type Posts struct {
 	Slots uint32 // in the ring; a power of two
+	Room  uint32 // how many of these the program gets
 
 	sites  map[uint32]Site  // of those that the device has not taken
 	early  map[uint32]*late // of those that it has taken, or looked at, before the doorbell
 	known  bool             // a doorbell has come
 	next   uint32           // the slot behind the last one that a doorbell has told of
-	left   uint32           // work requests in the queue, as of the last doorbell
+	used   uint32           // of the room, as of the last doorbell
 	thread int              // that has rung
 	mixed  bool             // two threads post at the same time, and so a doorbell may tell of the other's
 }
@@ -44,23 +45,35 @@ func (l *late) comes(s Site) {
 	close(l.come)
 }
 
+// A Rung is what a doorbell tells of the post in front of it.
+type Rung uint8
+
+// What it tells.
+const (
+	PostTaken   Rung = iota
+	PostFills        // there may have been no room for more
+	PostRefused      // libibverbs has refused the first one, and there was room
+)
+
 // Rings is the event that a thread rings the doorbell at a place. The slots from from on, and up to
-// to, have work requests that the device has not taken. libibverbs rings, too, if it refuses a work
-// request. Rings returns true if it has refused the first one that the thread has posted, and not
-// because the queue was full.
-func (p *Posts) Rings(from, to uint32, thread int, s Site) (refused bool) {
+// to, have work requests that the device has not taken, and so much of the room is in use.
+// libibverbs rings, too, if it refuses a work request.
+func (p *Posts) Rings(from, to, used uint32, thread int, s Site) (r Rung) {
 	switch {
 	case p.mixed:
-		return false
+		return PostTaken
 	case !p.known && from == to && len(p.early) == 0:
-		refused = true
+		r = PostRefused
 	case !p.known || to != p.next:
+		if used >= p.Room || p.known && p.used+p.count(p.next, to) >= p.Room { // some may be free since
+			r = PostFills
+		}
 	case thread != p.thread: // the other one has rung behind this one's post
 		p.Resets()
 		p.mixed = true
-		return false
-	default:
-		refused = p.left < p.Slots-1
+		return PostTaken
+	case p.used < p.Room:
+		r = PostRefused
 	}
 	begin := p.next
 	if !p.known || p.count(begin, to) > p.count(from, to) { // the device has taken some before the doorbell
@@ -82,8 +95,8 @@ func (p *Posts) Rings(from, to uint32, thread int, s Site) (refused bool) {
 		}
 		p.sites[begin] = s
 	}
-	p.known, p.next, p.thread, p.left = true, to, thread, p.count(from, to)
-	return refused
+	p.known, p.next, p.thread, p.used = true, to, thread, used
+	return r
 }
 
 // Takes is the event that the device takes the work request in a slot. It returns the place of its
@@ -135,7 +148,7 @@ func (p *Posts) Resets() {
 	for _, l := range p.early {
 		l.comes(nil)
 	}
-	*p = Posts{Slots: p.Slots}
+	*p = Posts{Slots: p.Slots, Room: p.Room}
 }
 
 func (p *Posts) count(from, to uint32) uint32 { return (to - from) % p.Slots }

@@ -1,4 +1,5 @@
 // again: a list is posted again from its head, after there was no room for all of it
+// at: ibv_post_send(
 #include "check.h"
 
 int main(int argc, char **argv) {

@@ -13,7 +13,10 @@ int main(int argc, char **argv) {
 			wait_wc(&a);
 			left--;
 		}
-		MUST(!post(&a, &b, IBV_WR_RDMA_WRITE, IBV_SEND_SIGNALED, i, 0, 64));
+		if (post(&a, &b, IBV_WR_RDMA_WRITE, IBV_SEND_SIGNALED, i, 0, 64)) {
+			MUST(fault); // there is no room
+			break;
+		}
 	}
 	for (; left; left--)
 		wait_wc(&a);

@@ -8,7 +8,10 @@ int main(int argc, char **argv) {
 	join(&a, &b);
 	for (int i = 0; i < 20; i++) {
 		bool signaled = !fault && i % 4 == 3;
-		MUST(!post(&a, &b, IBV_WR_RDMA_WRITE, signaled ? IBV_SEND_SIGNALED : 0, i, 0, 64));
+		if (post(&a, &b, IBV_WR_RDMA_WRITE, signaled ? IBV_SEND_SIGNALED : 0, i, 0, 64)) {
+			MUST(fault); // there is no room
+			break;
+		}
 		if (signaled)
 			wait_wc(&a);
 		nap(1);
