@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math/bits"
 	"strings"
 	"time"
 
@@ -67,6 +68,9 @@ func (k *keyBook) fate(key uint32, pd *protectionDomain) string {
 	if at, ok := k.gone[key]; ok {
 		return fmt.Sprintf("the memory region with this key was deregistered %v ago", time.Since(at).Round(time.Microsecond))
 	}
+	if swapped := bits.ReverseBytes32(key); k.live[swapped] != nil {
+		return fmt.Sprintf("there is no memory region with this key, but one with its bytes in reverse order, %#x: the byte order of the network has not been undone", swapped)
+	}
 	return "there is no memory region with this key"
 }
 
@@ -110,10 +114,13 @@ func (pd *protectionDomain) explain(key uint32, addr, n uint64, right uverbs.Acc
 			there = r
 		}
 	}
+	window := remote && pd.windows[key>>8] != nil
 	pd.mu.RUnlock()
 	switch {
 	case mixed != nil:
 		return mixed.mixedUp(remote)
+	case m == nil && window:
+		return "the memory window that this key belongs to is not bound with it: it has been invalidated, or bound with another key, or not at all"
 	case m == nil && there != nil:
 		its := there.lkey()
 		if remote {

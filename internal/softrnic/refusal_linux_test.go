@@ -5,6 +5,7 @@ package softrnic
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"strings"
 	"syscall"
 	"testing"
@@ -97,6 +98,7 @@ func TestExplanations(t *testing.T) {
 	p.ctx.mu.Lock()
 	pd := p.ctx.pds[p.pd]
 	p.ctx.mu.Unlock()
+	window := pd.addWindow(&memoryWindow{pd: pd, kind: 2})
 	mr := fmt.Sprintf("the memory region, %d bytes at %#x", memoryLen, p.mr.Addr)
 	for _, tt := range []struct {
 		key     uint32
@@ -113,6 +115,8 @@ func TestExplanations(t *testing.T) {
 		{gone.Key, 1, 8, 0, "the memory region with this key was deregistered "},
 		{p.mr.Key + 1, p.mr.Addr, 8, 0, fmt.Sprintf("there is no memory region with this key; the key of the memory at that address is %#x", p.mr.Key)},
 		{p.mr.Key + 1, 1, 8, 0, "there is no memory region with this key"},
+		{bits.ReverseBytes32(p.mr.Key), 1, 8, 0, fmt.Sprintf("with its bytes in reverse order, %#x", p.mr.Key)},
+		{window + 3, p.mr.Addr, 8, uverbs.RemoteRead, "the memory window that this key belongs to is not bound with it"},
 	} {
 		if got := pd.explain(tt.key, tt.addr, tt.n, tt.right); !strings.Contains(got, tt.want) {
 			t.Errorf("%s\nwant %s", got, tt.want)
