@@ -36,8 +36,9 @@ type checkedPair struct {
 	messages uint64
 }
 
-// checkPair begins to check q. The program has asked for these sizes.
-func (q *queuePair) checkPair(asked *uverbs.Caps) {
+// checkPair begins to check q. The program has asked for these sizes. asks says that it has found
+// out how much inline data the device has, and so has no number of its own for cards.
+func (q *queuePair) checkPair(asked *uverbs.Caps, asks bool) {
 	if q.ctx.check != nil {
 		q.checked = &checkedPair{pair: check.Pair{Name: q.String(), MaxSend: int(q.caps.MaxSendWR)}, posts: check.Posts{Slots: q.sq.Cap() + 1, Room: q.caps.MaxSendWR + 1}}
 		q.recvCQ.checkReceives(q.recv, q.srq == nil)
@@ -45,7 +46,11 @@ func (q *queuePair) checkPair(asked *uverbs.Caps) {
 		if q.srq == nil { // else verbs ignore max_recv_sge
 			sges = max(sges, asked.MaxRecvSGE)
 		}
-		q.checked.do(q.ctx.check, func(p *check.Pair) []check.Finding { p.Asks(sges, asked.MaxInline); return nil })
+		inline := asked.MaxInline
+		if asks {
+			inline = 0
+		}
+		q.checked.do(q.ctx.check, func(p *check.Pair) []check.Finding { p.Asks(sges, inline); return nil })
 	}
 }
 
@@ -268,7 +273,7 @@ func (q *queuePair) checkReceive(lost bool) {
 	}
 	q.checked.do(q.ctx.check, func(p *check.Pair) []check.Finding {
 		if lost {
-			return []check.Finding{p.LosesDatagram()}
+			return []check.Finding{p.Loses()}
 		}
 		return []check.Finding{p.LacksReceive()}
 	})

@@ -217,6 +217,37 @@ func TestCheckAttempt(t *testing.T) {
 	log.wants("check=depth")
 }
 
+// TestCheckSearch: a program that has been refused more inline data than the device has knows from
+// the device how much it may have, and asks a card in the same way.
+func TestCheckSearch(t *testing.T) {
+	p, log := newChecked(t)
+	if _, err := p.Context.QP(guest.QPConfig{PD: p.pd, Send: p.cq, Recv: p.cq, Depth: 4, SGEs: 1, Inline: maxInline + 1}); err == nil {
+		t.Fatal("the device has as much inline data as anybody asks for")
+	}
+	a := p.qp(func(c *guest.QPConfig) { c.Inline = maxInline })
+	if err := a.Modify(guest.Init, p.gid, a.Num, nil); err != nil {
+		t.Fatal(err)
+	}
+	log.wants()
+}
+
+// TestCheckLostMessage: a message over UC that finds no receive is a note.
+func TestCheckLostMessage(t *testing.T) {
+	p, log := newChecked(t)
+	uc := func(c *guest.QPConfig) { c.Type = uint8(uverbs.UC) }
+	a, b := p.qp(uc), p.qp(uc)
+	joinUC(t, a, p.gid, b.Num)
+	joinUC(t, b, p.gid, a.Num)
+	b.PostRecv(1, p.mr.Part(8192, 64))
+	send := guest.WR{Op: guest.OpSend, Flags: guest.Signaled, List: []guest.SGE{p.mr.Part(0, 64)}}
+	post(t, a, send)
+	p.poll(2)
+	log.wants()
+	post(t, a, send)
+	p.poll(1)
+	log.has("note=lost")
+}
+
 // TestCheckQueues: the device tells the checker of work requests, completions and attributes.
 func TestCheckQueues(t *testing.T) {
 	write := func(p *program, q *guest.QP, id uint64, flags uint32) {

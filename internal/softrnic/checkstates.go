@@ -13,7 +13,16 @@ import (
 
 // checkModify is the event that a command is about to change q.
 func (q *queuePair) checkModify(a *uverbs.Change, s check.Site) {
-	if q.checked == nil || a.Mask&uverbs.MaskState == 0 || a.To.State != uverbs.RTR && a.To.State != uverbs.RTS {
+	if q.checked == nil {
+		return
+	}
+	if a.Mask&uverbs.MaskRQPSN != 0 {
+		q.ctx.check.AddAt(inCall, s, check.LongPSN(q.String(), "rq_psn", a.To.RQPSN)...)
+	}
+	if a.Mask&uverbs.MaskSQPSN != 0 {
+		q.ctx.check.AddAt(inCall, s, check.LongPSN(q.String(), "sq_psn", a.To.SQPSN)...)
+	}
+	if a.Mask&uverbs.MaskState == 0 || a.To.State != uverbs.RTR && a.To.State != uverbs.RTS {
 		return
 	}
 	q.checked.mu.Lock()

@@ -58,6 +58,8 @@ type Context struct {
 	mws      map[uint32]*memoryWindow     // +checklocks:mu
 	// the program has opened it, and not librdmacm
 	own bool // +checklocks:mu
+	// the program has been refused inline data, and so has found out how much the device has
+	asksInline bool // +checklocks:mu
 	// it was open when its process ended, and no other one has used it since
 	left bool // +checklocks:mu
 

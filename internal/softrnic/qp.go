@@ -139,6 +139,7 @@ func (c *commands) CreateQP(a uverbs.QP) (made uverbs.CreatedQP, err error) {
 	}
 	caps, err := c.dev.checkCaps(a.Caps, a.HasSRQ)
 	if err != nil {
+		c.asksInline = c.asksInline || a.Caps.MaxInline > c.dev.maxInline
 		return made, err
 	}
 	q := &queuePair{
@@ -159,7 +160,7 @@ func (c *commands) CreateQP(a uverbs.QP) (made uverbs.CreatedQP, err error) {
 		return made, syscall.ENOMEM
 	}
 	c.makes(q, created)
-	q.checkPair(&a.Caps)
+	q.checkPair(&a.Caps, c.asksInline)
 	if c.dev.trace != nil {
 		q.traced = new(tracedPair)
 	}

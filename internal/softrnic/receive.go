@@ -210,6 +210,9 @@ func (r *receiverHands) take() (*inbound, uverbs.WCStatus) {
 	q := r.l.q
 	entry, seen, low, ok := q.recv.takeSeen()
 	if !ok {
+		if r.in.unreliable {
+			q.checkReceive(true)
+		}
 		return nil, uverbs.Success
 	}
 	if low {

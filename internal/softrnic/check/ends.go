@@ -49,6 +49,20 @@ func (e *Ends) Sets(x End) (all []Finding) {
 	return all
 }
 
+// LongPSN is the event that a queue pair gets a first PSN, by an attribute with this name.
+func LongPSN(pair, attribute string, psn uint32) (all []Finding) {
+	const most = 1<<24 - 1
+	if psn > most {
+		all = append(all, Finding{PSN, pair, fmt.Sprintf("%s is %#x, which has more than 24 bits: a device drops the others, or refuses it", attribute, psn)})
+	}
+	return all
+}
+
+// ConnectsWithoutRetry is the event that an rdma_cm id connects with a retry_count of 0.
+func ConnectsWithoutRetry(id string) Finding {
+	return Finding{Retry, id, "retry_count of rdma_connect is 0: the first packet that is lost ends the connection"}
+}
+
 // peer returns the end that is joined with x, or nil.
 func (e *Ends) peer(x *End) *knownEnd {
 	if y := e.all[x.Peer]; y != nil && y.Peer == x.QPN {

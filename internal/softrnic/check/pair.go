@@ -365,9 +365,9 @@ func (p *Pair) LacksReceive() Finding {
 	return Finding{Receives, p.Name, "a message of the peer waits, because no receive is posted: post receives before the peer may send"}
 }
 
-// LosesDatagram is the event that a datagram has come and there is no receive.
-func (p *Pair) LosesDatagram() Finding {
-	return Finding{Lost, p.Name, "a datagram is lost, because no receive is posted"}
+// Loses is the event that a datagram has come, or a message over UC, and there is no receive.
+func (p *Pair) Loses() Finding {
+	return Finding{Lost, p.Name, "a datagram, or a message over UC, is lost, because no receive is posted"}
 }
 
 // RefusesDatagram is the event that a datagram has come with a Q_Key that the queue pair does not
