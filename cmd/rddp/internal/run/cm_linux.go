@@ -288,8 +288,9 @@ func (s *supervisor) write(c *seccomp.Call) {
 		return
 	}
 	by := &cmCaller{s: s, call: c}
-	if h.Command == ucma.CreateID || h.Command == ucma.DestroyID { // here, and not while others wait
-		by.site = s.site(c)
+	switch h.Command {
+	case ucma.CreateID, ucma.DestroyID, ucma.Connect:
+		by.site = s.site(c) // here, and not while others wait
 	}
 	began := s.trace.Now()
 	at, out, e := f.channel.Do(by, h.Command, rest, h.Out)

@@ -88,6 +88,7 @@ func (c *Channel) take() *event {
 	v.id.reported++
 	if v.child != nil {
 		v.id.pending--
+		v.child.given = true
 	}
 	return v
 }
@@ -99,6 +100,7 @@ func (c *Channel) takeBack(v *event) {
 	v.id.reported--
 	if v.child != nil {
 		v.id.pending++
+		v.child.given = false
 	}
 	if v.id.state == destroyed {
 		if v.child != nil && v.child.state != destroyed {

@@ -125,6 +125,7 @@ type id struct {
 	wasThere        bool               // the id has been connected
 
 	reported uint32 // events that the program has taken
+	given    bool   // the program has taken the request that the id came with
 }
 
 // newLocked makes an id in state first.
@@ -167,10 +168,10 @@ func (i *id) tell(t ucma.EventType, status syscall.Errno, p ucma.ConnParam) {
 
 func (i *id) String() string { return fmt.Sprintf("rdma_cm id %d", i.num) }
 
-// checkLeft reports i if the program is checked and has not destroyed it. A request that the
-// program has not accepted is not reported.
+// checkLeft reports i if the program is checked and has not destroyed it. An id is the program's
+// when it has created it, or has got it with a request.
 func (i *id) checkLeft() {
-	if i.ch.check != nil && i.uid != 0 {
+	if i.ch.check != nil && (i.uid != 0 || i.given) {
 		i.ch.check.Add(check.Leaves(i.String(), "rdma_destroy_id"))
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/internal/softrnic"
+	"github.com/rddp/rddp/internal/softrnic/check"
 	"github.com/rddp/rddp/mpa"
 )
 
@@ -95,7 +96,7 @@ func (m *CM) endFor(qpn uint32, w softrnic.Wire) (e end, ok bool) {
 }
 
 // +checklocks:c.cm.mu
-func (c *Channel) connectLocked(_ Caller, in []byte, _ int) (a answer, err error) {
+func (c *Channel) connectLocked(by Caller, in []byte, _ int) (a answer, err error) {
 	r, err := ucma.ParseConnect(in)
 	i, err := c.askedLocked(r.ID, err)
 	if err != nil {
@@ -115,6 +116,9 @@ func (c *Channel) connectLocked(_ Caller, in []byte, _ int) (a answer, err error
 	}
 	if err := checkRoom(&r.Param, mostConnectData, c.cm.wire); err != nil {
 		return a, err
+	}
+	if c.check != nil && r.Param.RetryCount == 0 && c.cm.wire != softrnic.Plain { // TCP repeats as often as it likes
+		c.check.AddAt("at", by.Site(), check.ConnectsWithoutRetry(i.String()))
 	}
 	if i.ports() == tcpPorts { // the connection gets the port
 		i.port.close()
