@@ -362,7 +362,7 @@ var runDeviceFaults = []Fault{
 		Package: "cmd/rddp/internal/run", Tests: "^TestCheckedPrograms$/^psn-long$", Tags: "verbs"},
 	{Name: "the id of a request that is left is not found", File: "cmd/rddp/internal/run/cm/channel.go",
 		Old: "		v.child.given = true\n", New: "",
-		Package: "cmd/rddp/internal/run", Tests: "^TestCheckedPrograms$/^leak-request$", Tags: "verbs"},
+		Package: "cmd/rddp/internal/run/cm", Tests: "^TestRequestLeft$"},
 	{Name: "messages in the timeline whose two ends have different numbers", File: "internal/softrnic/tap.go",
 		Old: "if (kind == trace.Out) == t.initiator {", New: "if kind == trace.Out {",
 		Package: "internal/softrnic", Tests: "^TestTrace$"},

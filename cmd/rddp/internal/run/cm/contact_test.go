@@ -3,12 +3,17 @@
 package cm
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
+	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/softrnic/check"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
 // connect sends CONNECT with the number of a queue pair.
@@ -128,5 +133,34 @@ func TestWithoutQueuePairRefused(t *testing.T) {
 	server.do(ucma.Reject, (&ucma.Rejection{ID: request.ID, Reason: consumerDefined}).AppendTo(nil))
 	if e := client.event(ucma.Rejected); e.Status != consumerDefined {
 		t.Errorf("status %d", e.Status)
+	}
+}
+
+// TestRequestLeft: run --check finds the id of a request that the program has got and does not
+// destroy, also if it has rejected it. An id that it has not got yet is not its own.
+func TestRequestLeft(t *testing.T) {
+	for _, got := range []bool{false, true} {
+		server, client := newParty(t, 1), newParty(t, 2)
+		var log bytes.Buffer
+		server.ch.check = check.NewReporter(slog.New(slog.NewTextHandler(&log, nil)), nil)
+		client.route(server.listen())
+		client.connect(0x77, "")
+		want := 1 // the listener
+		if got {
+			request := server.event(ucma.ConnectRequest)
+			server.do(ucma.Reject, (&ucma.Rejection{ID: request.ID, Reason: consumerDefined}).AppendTo(nil))
+			client.event(ucma.Rejected)
+			want++
+		} else {
+			prototest.Wait(t, "a request", func() bool {
+				server.ch.cm.mu.Lock()
+				defer server.ch.cm.mu.Unlock()
+				return len(server.ch.events) > 0
+			})
+		}
+		server.ch.Close()
+		if n := strings.Count(log.String(), "check=leak"); n != want {
+			t.Errorf("got %t: %d ids are left, want %d:\n%s", got, n, want, log.String())
+		}
 	}
 }
