@@ -211,16 +211,19 @@ func (c *Context) HasFewPairs() bool {
 }
 
 // DoorbellNow is DoorbellOf that returns once the device has looked. A thread of the program has
-// written the command at a place, which may be nil.
-func (c *Context) DoorbellNow(command []byte, thread int, s check.Site) {
+// written the command at a place, which may be nil. alone reports whether the queue pair of the
+// command has at most one work request that is not over.
+func (c *Context) DoorbellNow(command []byte, thread int, s check.Site) (alone bool) {
 	defer c.recovers()
 	if c.check != nil {
 		c.lookNow()
 	}
 	c.pairsMu.RLock()
 	defer c.pairsMu.RUnlock()
+	alone = true
 	if h, err := uverbs.ParsePostSend(command); err == nil && c.pairs[h] != nil {
 		c.pairs[h].checkRings(thread, s)
+		alone = c.pairs[h].sq.Used() <= 1
 	}
 	for _, q := range c.pairs {
 		if q.sq.Len() > 0 {
@@ -231,6 +234,7 @@ func (c *Context) DoorbellNow(command []byte, thread int, s check.Site) {
 			q.lookAtSends()
 		}
 	}
+	return alone
 }
 
 // look looks at every send queue. Unlike Doorbell, it waits for goroutines that are looking at one:

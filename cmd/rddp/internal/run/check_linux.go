@@ -147,8 +147,11 @@ func (s *supervisor) ringNow(c *seccomp.Call) bool {
 	if threadMemoryOf(s.program, c).Read(command, c.Args[1]) != nil {
 		command = nil
 	}
-	f.ctx.DoorbellNow(command, c.Thread, s.site(c))
-	s.program.AnswerApart(c, int64(c.Args[2]))
+	answer := s.program.Answer
+	if f.ctx.DoorbellNow(command, c.Thread, s.site(c)) { // the program probably waits for this work request
+		answer = s.program.AnswerApart
+	}
+	answer(c, int64(c.Args[2]), 0)
 	return true
 }
 

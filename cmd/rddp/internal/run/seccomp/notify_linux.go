@@ -227,14 +227,14 @@ func (l *Listener) Answer(c *Call, value int64, errno syscall.Errno) bool {
 	return l.send(&response{id: c.id, value: value, errno: -int32(errno)})
 }
 
-// AnswerApart answers the call with a value. The thread goes on where the kernel likes, and not on
-// the processor of this one, which may have moved to that of another program since the call. If
-// that program polls and waits for this one, the thread would wait for the end of its time slice,
-// which is 3 ms, even if another processor has nothing to do.
-func (l *Listener) AnswerApart(c *Call, value int64) {
+// AnswerApart is Answer, but the thread goes on where the kernel likes, and not on the processor of
+// this one, which may have moved to that of another program since the call. If that program polls
+// and waits for this one, the thread would wait for the end of its time slice, which is 3 ms, even
+// if another processor has nothing to do.
+func (l *Listener) AnswerApart(c *Call, value int64, errno syscall.Errno) bool {
 	l.setFlags(0)
 	defer l.setFlags(flagSyncWakeUp)
-	l.Answer(c, value, 0)
+	return l.Answer(c, value, errno)
 }
 
 // Waits reports whether the thread of the call still waits for an answer.
