@@ -353,6 +353,21 @@ func TestScriptWithoutShell(t *testing.T) {
 	}
 }
 
+// TestForeignProgram: a program for another processor is none for /bin/sh, which would take its
+// first bytes for commands.
+func TestForeignProgram(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(program, []byte("\x7fELF\x02\x02\x01\x00\x00\necho shell\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	c := under(program)
+	c.Stdout, c.Stderr = &out, &out
+	if err := c.Run(); err == nil || !strings.Contains(out.String(), syscall.ENOEXEC.Error()) || strings.Contains(out.String(), "shell") {
+		t.Errorf("%v, %q", err, out.String())
+	}
+}
+
 // The supervisor cannot start a program that does not exist, or a supervisor.
 func TestCannotStart(t *testing.T) {
 	self, err := os.Executable()

@@ -3,6 +3,7 @@
 package seccomp
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -66,11 +67,25 @@ func Stage() {
 	}
 	// The supervisor is already serving, so the error goes to the program's user.
 	err = syscall.Exec(path, args, os.Environ())
-	if errors.Is(err, unix.ENOEXEC) { // as execvp: a script without a first line that names its shell
+	if errors.Is(err, unix.ENOEXEC) && isText(path) { // as execvp: a script that does not name its shell
 		_ = syscall.Exec("/bin/sh", append([]string{"sh", path}, args[1:]...), os.Environ()) // err says more
 	}
 	fmt.Fprintf(os.Stderr, "rddp run: %s: %v\n", path, err)
 	os.Exit(exitCannotRun)
+}
+
+// isText reports whether a file may be a script, and not a program for another processor. As POSIX
+// has it for shells, a script has no zero byte in its first line.
+func isText(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	begin := make([]byte, 256)
+	n, _ := f.Read(begin)
+	line, _, _ := bytes.Cut(begin[:n], []byte{'\n'})
+	return !bytes.Contains(line, []byte{0})
 }
 
 // ownDescriptor returns the descriptor in an argument, and sets its close-on-exec flag. The number
