@@ -17,9 +17,12 @@ const (
 // NUL.
 func fill(p []byte, n int) {
 	const letters = lastLetter - firstLetter + 1
-	at := copy(p, fmt.Sprintf("rdma-ping-%d: ", n))
-	for i := range p[at:] {
-		p[at+i] = firstLetter + byte((n+i)%letters)
+	rest := p[copy(p, fmt.Sprintf("rdma-ping-%d: ", n)):]
+	for i := range rest[:min(letters, len(rest))] {
+		rest[i] = firstLetter + byte((n+i)%letters)
+	}
+	for done := int(letters); done < len(rest); done *= 2 { // the peer waits for this
+		copy(rest[done:], rest[:done])
 	}
 	p[len(p)-1] = 0
 }
