@@ -138,18 +138,20 @@ func (q *queuePair) lookAtSends() {
 		return
 	}
 	q.checkAhead()
+	waiting := q.waitingSignals()
+	q.checked.do(q.ctx.check, func(p *check.Pair) []check.Finding { return p.Waits(waiting) })
+}
+
+// waitingSignals returns which of the work requests in the queue are signaled, in order.
+//
+// +checklocks:q.sendMu
+func (q *queuePair) waitingSignals() (all []bool) {
 	entry := make([]byte, q.sq.EntryLen())
-	silent, most := 0, 0
 	for i := uint32(0); i < q.sq.Len() && q.sq.Peek(i, entry); i++ {
 		w, err := uverbs.ParseSendWR(entry)
-		if silent++; q.signalAll || err != nil || w.Flags&uverbs.Signaled != 0 {
-			silent = 0
-		}
-		if i == 0 || silent > 0 {
-			most = max(most, silent)
-		}
+		all = append(all, q.signalAll || err != nil || w.Flags&uverbs.Signaled != 0)
 	}
-	q.checked.do(q.ctx.check, func(p *check.Pair) []check.Finding { return p.Waits(most) })
+	return all
 }
 
 // checkTakes is the event that the device has taken the work request in a slot of the ring. It
@@ -194,6 +196,9 @@ func (q *queuePair) checkPosted(s *sender, slot uint32) {
 	q.checked.last = time.Now()
 	q.checked.kept++
 	wasOver := q.checked.pair.IsOver()
+	if w.Flags&uverbs.Inline == 0 && total(w.SGEs) > 0 {
+		q.checked.pair.Lends()
+	}
 	all := q.checked.pair.Posts(workOf(f, w), f.signaled, waiting, polled)
 	if !wasOver && q.checked.pair.IsOver() {
 		q.checked.over = f.checked.posted

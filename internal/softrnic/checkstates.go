@@ -164,6 +164,22 @@ func (q *queuePair) checkFlushedReceives(n int) {
 	})
 }
 
+// checkUnfinished is the event that the program destroys q at a place.
+func (q *queuePair) checkUnfinished(s check.Site) {
+	if q.checked == nil {
+		return
+	}
+	q.sendMu.Lock()
+	waiting := q.waitingSignals()
+	q.sendMu.Unlock()
+	q.mu.Lock()
+	ready := q.life.attrs.State == uverbs.RTS
+	q.mu.Unlock()
+	if ready {
+		q.checked.doAt(inCall, s, q.ctx.check, func(p *check.Pair) []check.Finding { return p.Ends(waiting) })
+	}
+}
+
 // checkReset is the event that q is about to be reset, and destroyed if ends is set.
 func (q *queuePair) checkReset(ends bool) {
 	if q.checked == nil {

@@ -110,10 +110,12 @@ func (d *Device) checkCaps(c uverbs.Caps, hasSRQ bool) (uverbs.Caps, error) {
 	if d.strict {
 		return c, nil
 	}
-	// The entries are padded to a power of two, so there is more room for inline data than asked
-	// for.
-	const spare = 256
-	c.MaxInline = max(c.MaxInline, spare, uverbs.SGELen*c.MaxSendSGE)
+	if d.check == nil {
+		// The entries are padded to a power of two, so there is more room for inline data than
+		// asked for.
+		const spare = 256
+		c.MaxInline = max(c.MaxInline, spare, uverbs.SGELen*c.MaxSendSGE)
+	}
 	c.MaxSendWR = max(c.MaxSendWR, 1)
 	return c, nil
 }
@@ -374,6 +376,7 @@ func (c *commands) DestroyQP(handle uint32) (events uint32, err error) {
 		return 0, none("QP", handle)
 	}
 	c.checkDestroys(q, "ibv_destroy_qp")
+	q.checkUnfinished(c.site)
 	c.destroyQPLocked(q)
 	events = c.reported(q.userHandle, q.events.Load())
 	c.checkAcks(q.String(), "ibv_ack_async_event", qpAcks, q.userHandle, q.handle, events)

@@ -35,6 +35,7 @@ const (
 	Undefined
 	Conflict
 	Forked
+	Unfinished
 	kinds
 )
 
@@ -70,6 +71,7 @@ var kindTable = [kinds]struct {
 	Undefined:       {"undefined", "ibv_poll_cq(3): only byte_len bytes of a receive have a meaning, the memory of a Read only once its completion has been polled, and only some fields of a completion", false},
 	Conflict:        {"conflict", "InfiniBand Architecture 9.5, ibv_post_send(3): accesses of different queue pairs to the same bytes have no order, unless one begins after the program has learnt of the end of the other", false},
 	Forked:          {"forked", "fork(2), ibv_fork_init(3): a child has the parent's open device, and what it destroys there is gone for the parent, too", false},
+	Unfinished:      {"unfinished", "ibv_post_send(3), ibv_poll_cq(3): only its completion tells that a work request is carried out, and nobody knows whether one is that is under way when its queue pair is destroyed", true},
 	PSN:             {"psn", "ibv_modify_qp(3): rq_psn of each end is sq_psn of the other, and both have 24 bits", false},
 	MTU:             {"mtu", "ibv_modify_qp(3): path_mtu is the same at both ends", false},
 	QKey:            {"qkey", "ibv_post_send(3): remote_qkey of a datagram is the Q_Key of the queue pair that it goes to", false},

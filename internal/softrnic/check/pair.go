@@ -14,6 +14,7 @@ type Pair struct {
 	freed  int    // of these, how many have given back their places
 	marks  []mark // the signaled ones whose completions the program has not polled
 	silent int    // unsignaled ones in a row
+	lent   int    // those that have memory until their completion, and not inline data
 	looked bool   // the attributes have been looked at
 	// the entries of lists and the bytes of inline data that it has been created with, until it is
 	// used
@@ -109,11 +110,20 @@ func (p *Pair) Posts(w Work, signaled bool, waiting, polled int) (all []Finding)
 	return all
 }
 
-// Waits is the event that work requests wait in the queue, of which so many in a row are
-// unsignaled.
-func (p *Pair) Waits(silent int) (all []Finding) {
-	if p.silent+silent > p.MaxSend {
-		all = append(all, p.silence(p.silent+silent))
+// Lends is the event that the next work request has memory of the program until its completion.
+func (p *Pair) Lends() { p.lent++ }
+
+// Waits is the event that work requests wait in the queue, of which these are signaled.
+func (p *Pair) Waits(signaled []bool) (all []Finding) {
+	silent, most := p.silent, 0
+	for _, s := range signaled {
+		if silent++; s {
+			silent = 0
+		}
+		most = max(most, silent)
+	}
+	if most > p.MaxSend {
+		all = append(all, p.silence(most))
 	}
 	return all
 }
@@ -184,6 +194,31 @@ func (p *Pair) Completes(at int) {
 			return
 		}
 	}
+}
+
+// Ends is the event that the program destroys the queue pair in RTS, while work requests wait in
+// the queue, of which these are signaled.
+func (p *Pair) Ends(waiting []bool) (all []Finding) {
+	n := 0
+	for _, m := range p.marks {
+		if m.at == 0 {
+			n++
+		}
+	}
+	for _, signaled := range waiting {
+		if signaled {
+			n++
+		}
+	}
+	if n > 0 {
+		all = append(all, Finding{Unfinished, p.Name, fmt.Sprintf(
+			"the program has destroyed it while %d signaled work requests were under way, and nothing tells whether these are carried out: poll their completions first", n)})
+	}
+	if len(waiting) == 0 && p.lent > 1 && p.silent == p.posted {
+		all = append(all, Finding{Reuse, p.Name, fmt.Sprintf(
+			"none of its %d work requests is signaled, so nothing has told the program when the memory of %d is free", p.posted, p.lent)})
+	}
+	return all
 }
 
 // Resets is the event that the queue pair goes to RESET, where its queues are empty.

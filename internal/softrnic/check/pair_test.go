@@ -52,6 +52,29 @@ func TestSendQueue(t *testing.T) {
 	wants(t, "the flush has given back the places", p.Posts(0, true, 1, 0))
 }
 
+// TestDestroyedPair: a queue pair that is destroyed has no signaled work request under way, and one
+// that has had several has had a completion.
+func TestDestroyedPair(t *testing.T) {
+	p := Pair{Name: "QP 1", MaxSend: 4}
+	wants(t, "an unused one", p.Ends(nil))
+	wants(t, "one that waits", p.Ends([]bool{true}), Unfinished)
+	p.Posts(1, false, 0, 0)
+	wants(t, "a single unsignaled one", p.Ends(nil))
+	p.Posts(2, false, 0, 0)
+	p.Lends()
+	wants(t, "two unsignaled ones, one with inline data", p.Ends(nil))
+	p.Lends()
+	wants(t, "two unsignaled ones", p.Ends(nil), Reuse)
+	wants(t, "and a signaled one that waits", p.Ends([]bool{false, true}), Unfinished)
+	p.Posts(3, true, 0, 0)
+	wants(t, "a signaled one under way", p.Ends(nil), Unfinished)
+	p.Completes(1)
+	wants(t, "one that is carried out", p.Ends(nil))
+	p.Posts(4, true, 0, 1)
+	p.Flushes(1, false, 0)
+	wants(t, "one that is flushed", p.Ends(nil))
+}
+
 // TestFullQueue: a program that finds no room, and then goes on, knows what ENOMEM means. One that
 // begins its list again posts the first ones twice.
 func TestFullQueue(t *testing.T) {
@@ -82,7 +105,10 @@ func TestFullQueue(t *testing.T) {
 	p.Posts(1, true, 2, 0)
 	wants(t, "a program that stops when there is no room", p.HasRoom(), SendQueue)
 	p = Pair{Name: "QP 1", MaxSend: 2}
-	wants(t, "unsignaled ones that wait", p.Waits(3), SendQueue)
+	wants(t, "unsignaled ones that wait", p.Waits(make([]bool, 3)), SendQueue)
+	p = Pair{Name: "QP 1", MaxSend: 2}
+	p.Posts(1, false, 0, 0)
+	wants(t, "unsignaled ones behind a signaled one", p.Waits([]bool{true, false, false}))
 }
 
 // TestFence: a payload that a Read under way brings needs a fence, and the memory of another queue

@@ -143,6 +143,8 @@ var realFindings = []struct{ program, what string }{
 	{`^(ib|ucmatose|udaddy)`, `note=same-buffer`},
 	{`^ib_send_bw .*-r 64`, `check=receives`},
 	{`^fi_pingpong`, `note=same-buffer`},
+	{`^ibv_srq_pingpong`, `note=unfinished`},
+	{`^udaddy|ucx_perftest`, `msg="QP .* none of its .* note=reuse`},
 	{`^(ib_send_bw|ibv_srq_pingpong|ucmatose|udaddy)`, `check=overwritten`},
 }
 
