@@ -84,10 +84,14 @@ func (q *queuePair) checkRings(thread int, s check.Site) {
 		used := q.sq.Used()
 		switch q.checked.posts.Rings(from, to, used, thread, s) { // +checklocksignore: do has locked it
 		case check.PostRefused:
-			all = append(all, p.RefusesPost())
+			return append(all, p.RefusesPost())
+		case check.PostDenied:
+			p.Denies()
+			return all
 		case check.PostFills:
 			p.Fills(int((to-from)&q.sq.Cap()), used > q.caps.MaxSendWR)
 		}
+		p.GoesOn()
 		return all
 	})
 }

@@ -49,6 +49,29 @@ func hasPlace(c uverbs.Command) bool {
 	return true
 }
 
+// A refusedCall is a call with values that the device does not have.
+type refusedCall struct {
+	rule string
+	at   check.Site
+}
+
+// refuses is the event that a function refuses to make an object with these sizes, or does not if
+// err is nil. That is a mistake if the program does not ask for less then.
+//
+// +checklocks:c.mu
+func (c *commands) refuses(function string, err error) {
+	if c.check == nil {
+		return
+	}
+	delete(c.refusals, function)
+	if r := (*uverbs.Refusal)(nil); errors.As(err, &r) {
+		if c.refusals == nil {
+			c.refusals = make(map[string]refusedCall)
+		}
+		c.refusals[function] = refusedCall{r.Rule, c.site}
+	}
+}
+
 // makes is the event that the command makes an object.
 //
 // +checklocks:c.mu
@@ -135,6 +158,9 @@ func (c *Context) noteChannelsLocked() {
 //
 // +checklocks:c.mu
 func (c *Context) checkLeftLocked(k *check.Reporter) {
+	for function, r := range c.refusals {
+		k.AddAt(inCall, r.at, check.Refuses(c.String(), function, r.rule))
+	}
 	for _, q := range c.qps {
 		k.Add(check.Leaves(q.String(), "ibv_destroy_qp"))
 	}

@@ -60,6 +60,9 @@ type Context struct {
 	own bool // +checklocks:mu
 	// the program has been refused inline data, and so has found out how much the device has
 	asksInline bool // +checklocks:mu
+	// functions that have refused to make something, and have not made anything since, if the
+	// program is checked
+	refusals map[string]refusedCall // +checklocks:mu
 	// it was open when its process ended, and no other one has used it since
 	left bool // +checklocks:mu
 

@@ -143,7 +143,9 @@ func (c *commands) CreateCQ(a uverbs.CQ) (handle, entries uint32, at uverbs.Mapp
 	if a.Flags != 0 {
 		return 0, 0, at, uverbs.Refuse(syscall.EOPNOTSUPP, "the device has no flags of completion queues, and %#x are asked for", a.Flags)
 	}
-	if err := c.dev.checkCQE(a.CQE); err != nil {
+	err = c.dev.checkCQE(a.CQE)
+	c.refuses("ibv_create_cq", err)
+	if err != nil {
 		return 0, 0, at, err
 	}
 	var ch *channel

@@ -142,6 +142,7 @@ func (c *commands) CreateQP(a uverbs.QP) (made uverbs.CreatedQP, err error) {
 	caps, err := c.dev.checkCaps(a.Caps, a.HasSRQ)
 	if err != nil {
 		c.asksInline = c.asksInline || a.Caps.MaxInline > c.dev.maxInline
+		c.refuses("ibv_create_qp", err)
 		return made, err
 	}
 	q := &queuePair{
@@ -161,6 +162,7 @@ func (c *commands) CreateQP(a uverbs.QP) (made uverbs.CreatedQP, err error) {
 		c.giveBackLocked(q.rqAt)
 		return made, syscall.ENOMEM
 	}
+	c.refuses("ibv_create_qp", nil)
 	c.makes(q, created)
 	q.checkPair(&a.Caps, c.asksInline)
 	if c.dev.trace != nil {

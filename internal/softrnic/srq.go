@@ -137,18 +137,29 @@ func (s *sharedQueue) raiseLimit() {
 	s.events.Add(s.ctx.raise(s.userHandle, uverbs.EventLimit))
 }
 
+// checkSRQ returns an error for sizes that an SRQ can't have.
+func (d *Device) checkSRQ(a *uverbs.SRQ) error {
+	switch {
+	case a.MaxWR == 0 || a.MaxWR > d.limits.MaxSRQWR:
+		return uverbs.Refuse(syscall.EINVAL, "max_wr %d: the device has 1 to %d", a.MaxWR, d.limits.MaxSRQWR)
+	case a.MaxSGE > d.limits.MaxSRQSGE:
+		return uverbs.Refuse(syscall.EINVAL, "max_sge %d: the device has %d", a.MaxSGE, d.limits.MaxSRQSGE)
+	}
+	return nil
+}
+
 // CreateSRQ makes an SRQ.
 //
 // +checklocks:c.mu
 func (c *commands) CreateSRQ(a uverbs.SRQ) (handle, entries uint32, at uverbs.Mapping, err error) {
 	pd := c.pds[a.PD]
-	switch {
-	case pd == nil:
+	if pd == nil {
 		return 0, 0, at, none("PD", a.PD)
-	case a.MaxWR == 0 || a.MaxWR > c.dev.limits.MaxSRQWR:
-		return 0, 0, at, uverbs.Refuse(syscall.EINVAL, "max_wr %d: the device has 1 to %d", a.MaxWR, c.dev.limits.MaxSRQWR)
-	case a.MaxSGE > c.dev.limits.MaxSRQSGE:
-		return 0, 0, at, uverbs.Refuse(syscall.EINVAL, "max_sge %d: the device has %d", a.MaxSGE, c.dev.limits.MaxSRQSGE)
+	}
+	err = c.dev.checkSRQ(&a)
+	c.refuses("ibv_create_srq", err)
+	if err != nil {
+		return 0, 0, at, err
 	}
 	r, at, ok := c.newQueueLocked(a.MaxWR, uverbs.RecvElementLen(a.MaxSGE))
 	if !ok {

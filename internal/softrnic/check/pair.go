@@ -28,6 +28,8 @@ type Pair struct {
 	fulls []full
 	// The program has posted more after there was no room: it knows what ENOMEM means
 	goesOn bool
+	// how often in a row there was no room for a work request
+	denied int
 	// what is posted at once: its first and its last work request, their number, and whether it is
 	// over
 	head, tail Work
@@ -139,6 +141,13 @@ func (p *Pair) Fills(waiting int, certain bool) {
 	p.fulls = append(p.fulls, full{p.posted + waiting, certain})
 }
 
+// Denies is the event that ibv_post_send finds no room, once more. GoesOn is the event that
+// something is posted.
+func (p *Pair) Denies() { p.denied++ }
+
+// GoesOn is described at Denies.
+func (p *Pair) GoesOn() { p.denied = 0 }
+
 // IsOver reports whether more work requests are outstanding than there is room for on a card.
 func (p *Pair) IsOver() bool { return p.most > 0 }
 
@@ -213,6 +222,10 @@ func (p *Pair) Ends(waiting []bool) (all []Finding) {
 	if n > 0 {
 		all = append(all, Finding{Unfinished, p.Name, fmt.Sprintf(
 			"the program has destroyed it while %d signaled work requests were under way, and nothing tells whether these are carried out: poll their completions first", n)})
+	}
+	if p.denied > 1 { // the first time may have told the program to do something else
+		all = append(all, Finding{SendQueue, p.Name, fmt.Sprintf(
+			"ibv_post_send has found no room %d times in a row, and the program has posted nothing since: these work requests are lost", p.denied)})
 	}
 	if len(waiting) == 0 && p.lent > 1 && p.silent == p.posted {
 		all = append(all, Finding{Reuse, p.Name, fmt.Sprintf(

@@ -73,6 +73,12 @@ func TestDestroyedPair(t *testing.T) {
 	p.Posts(4, true, 0, 1)
 	p.Flushes(1, false, 0)
 	wants(t, "one that is flushed", p.Ends(nil))
+	p.Denies()
+	wants(t, "no room once", p.Ends(nil))
+	p.Denies()
+	wants(t, "no room, and the program does not mind", p.Ends(nil), SendQueue)
+	p.GoesOn()
+	wants(t, "no room, and the program goes on", p.Ends(nil))
 }
 
 // TestFullQueue: a program that finds no room, and then goes on, knows what ENOMEM means. One that

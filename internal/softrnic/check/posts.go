@@ -53,6 +53,7 @@ const (
 	PostTaken   Rung = iota
 	PostFills        // there may have been no room for more
 	PostRefused      // libibverbs has refused the first one, and there was room
+	PostDenied       // there was no room for the first one
 )
 
 // Rings is the event that a thread rings the doorbell at a place. The slots from from on, and up to
@@ -74,6 +75,8 @@ func (p *Posts) Rings(from, to, used uint32, thread int, s Site) (r Rung) {
 		return PostTaken
 	case p.used < p.Room:
 		r = PostRefused
+	default:
+		r = PostDenied
 	}
 	begin := p.next
 	if !p.known || p.count(begin, to) > p.count(from, to) { // the device has taken some before the doorbell

@@ -139,8 +139,8 @@ func TestPostsToFullQueue(t *testing.T) {
 	}{
 		{"two", 0, 2, 2, PostTaken},
 		{"a third one", 2, 3, 3, PostFills},
-		{"no more", 3, 3, 3, PostTaken},
-		{"no more, and places are free at the doorbell", 3, 3, 0, PostTaken},
+		{"no more", 3, 3, 3, PostDenied},
+		{"no more, and places are free at the doorbell", 3, 3, 0, PostDenied},
 		{"another one", 3, 4, 1, PostTaken},
 		{"a list that has filled the room before places were free", 4, 6, 2, PostFills},
 		{"a list entry too long", 6, 6, 2, PostRefused},
