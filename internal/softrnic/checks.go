@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/rddp/rddp/internal/locks"
@@ -277,6 +279,35 @@ func (m *memoryRegion) checkUse(addr, n uint64) {
 		if s := (check.Span{Addr: addr, Len: n}); m.unmapped.has(s) {
 			k.Add(check.Uses(m.String(), s))
 		}
+	}
+}
+
+// checkPeer is the event that a peer reads m, or writes there.
+func (m *memoryRegion) checkPeer(has *atomic.Bool) {
+	if m.pd.check != nil && !has.Load() {
+		has.Store(true)
+	}
+}
+
+// checkRights reports the rights of m that no peer has used. Most programs register all their
+// memory with the same rights. An atomic reads and writes.
+func (m *memoryRegion) checkRights(k *check.Reporter) {
+	if !k.IsVerbose() {
+		return
+	}
+	var names []string
+	for _, x := range []struct {
+		right uverbs.Access
+		used  bool
+	}{
+		{uverbs.RemoteRead, m.read.Load()}, {uverbs.RemoteWrite, m.written.Load()}, {uverbs.RemoteAtomic, m.read.Load() && m.written.Load()},
+	} {
+		if m.Access&x.right != 0 && !x.used {
+			names = append(names, accessName(x.right))
+		}
+	}
+	if len(names) > 0 {
+		k.Add(check.GivesRights(m.String(), strings.Join(names, " and ")))
 	}
 }
 

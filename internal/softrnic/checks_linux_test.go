@@ -24,6 +24,7 @@ type checkLog struct {
 	reporter *check.Reporter
 	mu       sync.Mutex
 	b        bytes.Buffer // +checklocks:mu
+	level    slog.LevelVar
 }
 
 func (l *checkLog) Write(b []byte) (int, error) {
@@ -53,7 +54,8 @@ func (l *checkLog) wants(texts ...string) {
 func newChecked(t *testing.T) (*program, *checkLog) {
 	t.Helper()
 	l := &checkLog{t: t}
-	l.reporter = check.NewReporter(slog.New(slog.NewTextHandler(l, nil)), nil)
+	l.level.Set(slog.LevelWarn)
+	l.reporter = check.NewReporter(slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: &l.level})), nil)
 	d, err := New(Config{Addresses: []netip.Addr{localhost}, OnlyTCP: overTCP, Check: l.reporter})
 	if err != nil {
 		t.Fatal(err)
@@ -229,6 +231,25 @@ func TestCheckSearch(t *testing.T) {
 		t.Fatal(err)
 	}
 	log.wants()
+}
+
+// TestCheckRights: with -v, the log has the rights of a memory region that no peer has used.
+func TestCheckRights(t *testing.T) {
+	p, log, a, _ := checkedPairs(t, nil)
+	uses := func() {
+		t.Helper()
+		mr := p.another(p.pd)
+		post(t, a, guest.WR{Op: guest.OpWrite, Flags: guest.Signaled, List: []guest.SGE{p.mr.Part(0, 64)}, Remote: mr.Addr + 4096, Key: mr.Key})
+		p.poll(1)
+		if err := p.Free(uint32(uverbs.DeregMR), mr.Handle); err != nil {
+			t.Fatal(err)
+		}
+	}
+	uses()
+	log.wants()
+	log.level.Set(slog.LevelInfo)
+	uses()
+	log.wants("it gives peers IBV_ACCESS_REMOTE_READ and IBV_ACCESS_REMOTE_ATOMIC, which none has used")
 }
 
 // TestCheckLostMessage: a message over UC that finds no receive is a note.

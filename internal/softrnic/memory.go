@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/rddp/rddp/ddp"
@@ -32,8 +33,11 @@ type memoryRegion struct {
 	process Process
 	uverbs.MemoryRegion
 	region *ddp.Region
-	// what the program has unmapped since, if it is checked
+	// what the program has unmapped since, and whether peers have read there and written, if it is
+	// checked
 	unmapped spans
+	read     atomic.Bool
+	written  atomic.Bool
 
 	mu locks.Mutex[locks.RNICRegion]
 	// the windows that are bound to it; nil once it is deregistered
@@ -66,12 +70,14 @@ func (m *memoryRegion) hasWindow() bool {
 // ReadAt and WriteAt are for ddp.Domain.RegisterMemory.
 func (m *memoryRegion) ReadAt(p []byte, off int64) (int, error) {
 	m.checkUse(m.Start+uint64(off), uint64(len(p)))
+	m.checkPeer(&m.read)
 	m.pd.placing.now()
 	return len(p), m.process.Read(p, m.Start+uint64(off))
 }
 
 func (m *memoryRegion) WriteAt(p []byte, off int64) (int, error) {
 	m.checkUse(m.Start+uint64(off), uint64(len(p)))
+	m.checkPeer(&m.written)
 	m.checkPlaces(m.Start+uint64(off), uint64(len(p)))
 	if m.pd.placing != nil {
 		return len(p), m.pd.placing.write(m.process, p, m.Start+uint64(off))
@@ -404,6 +410,7 @@ func (c *commands) DeregMR(handle uint32) error {
 	c.shown.remove(handle)
 	c.checkDestroys(m, "ibv_dereg_mr")
 	c.checkDeregisters(m)
+	m.checkRights(c.check)
 	m.deregister()
 	m.pd.users.Add(-1)
 	delete(c.mrs, handle)

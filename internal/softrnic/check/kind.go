@@ -36,6 +36,7 @@ const (
 	Conflict
 	Forked
 	Unfinished
+	Rights
 	kinds
 )
 
@@ -72,6 +73,7 @@ var kindTable = [kinds]struct {
 	Conflict:        {"conflict", "InfiniBand Architecture 9.5, ibv_post_send(3): accesses of different queue pairs to the same bytes have no order, unless one begins after the program has learnt of the end of the other", false},
 	Forked:          {"forked", "fork(2), ibv_fork_init(3): a child has the parent's open device, and what it destroys there is gone for the parent, too", false},
 	Unfinished:      {"unfinished", "ibv_post_send(3), ibv_poll_cq(3): only its completion tells that a work request is carried out, and nobody knows whether one is that is under way when its queue pair is destroyed", true},
+	Rights:          {"rights", "ibv_reg_mr(3): whoever has the rkey of a memory region may use all the rights that it gives", true},
 	PSN:             {"psn", "ibv_modify_qp(3): rq_psn of each end is sq_psn of the other, and both have 24 bits", false},
 	MTU:             {"mtu", "ibv_modify_qp(3): path_mtu is the same at both ends", false},
 	QKey:            {"qkey", "ibv_post_send(3): remote_qkey of a datagram is the Q_Key of the queue pair that it goes to", false},

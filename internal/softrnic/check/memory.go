@@ -32,6 +32,12 @@ func Denies(key uint32, remote bool, why string) Finding {
 	return Finding{Access, keyName(key, remote), why}
 }
 
+// GivesRights is the event that the program deregisters a memory region, and no peer has used these
+// of its rights.
+func GivesRights(region, rights string) Finding {
+	return Finding{Rights, region, "it gives peers " + rights + ", which none has used"}
+}
+
 // Unaligned is the event that the program posts an atomic for a word that is not aligned.
 func Unaligned(rkey uint32, addr uint64) Finding {
 	return Finding{Access, keyName(rkey, true), fmt.Sprintf("an atomic at %#x, which is not aligned to 8 bytes", addr)}

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 
@@ -48,6 +49,12 @@ func (r *Reporter) Of(process string) *Reporter {
 		return nil
 	}
 	return &Reporter{r.reports, process}
+}
+
+// IsVerbose reports whether the user wants to know what most programs do, and none can be blamed
+// for. r may be nil.
+func (r *Reporter) IsVerbose() bool {
+	return r != nil && r.log.Enabled(context.Background(), slog.LevelInfo)
 }
 
 // Makes is the event that the program makes an object at a place; what is what the log calls that,
