@@ -22,7 +22,8 @@
 #                as root; make foreignquick runs a selection
 # make interop   against Linux's kernel iWARP (siw) in a QEMU guest; installs what it needs, as root
 # make verbs     unchanged programs under rddp run: rdma-core's examples and its own tests, those of rdma_cm, perftest, UCX, MPI, fio, qperf, tgt and QEMU, some of TCP;
-#                installs them, as root; make verbsquick is the same as a step of a tier
+#                installs them, as root. make verbsquick is the same as a step of a tier, without UCX's own tests, which make suites builds
+#                from source and runs
 # make commands  the command rddp in bash, zsh and fish, at a terminal, on full disks, and scanned from another namespace; installs them, as root
 # make soak      random faults for SOAKTIME, ten minutes unless it says otherwise; the last result is in conformance/soak.md. Then random
 #                starts, random streams and random verbs with every end, each for SOAKTIME again
@@ -75,6 +76,7 @@ TIMING = ^($$(sed -n 's/^func \(Test[^(]*\).*/\1/p' $$(find . -name '*_timing_te
 GATE   = format vet lint locks api cross race norace lists
 PARTS  = wild-race wild-norace wild-timing foreignquick interop verbsquick commands demo
 VERBS  = ^($$(sed -n 's/^func \(Test[^(]*\).*/\1/p' $$(grep -l '^//go:build verbs' cmd/rddp/internal/run/*_test.go) | paste -sd'|' -))\$$
+SUITES = ^TestUCX$$
 TAGS   = interop,tshark,models,conformance,mutations,soak,foreign,verbs,commands
 
 # qemu-user knows no TCP_INFO and no SO_BUF_LOCK, and runs no binary of its machine that a test starts in another namespace. -short
@@ -86,7 +88,7 @@ TIER     = ./bin/tier
 
 .PHONY: bin/tier test gate wild nightly stutter check demo recording build race norace lists wild-race wild-norace wild-timing format vet lint locks cross crossall oldest \
 	machines machine-386 machine-arm64 machine-s390x emulators tshark models conformance mutations foreign foreignquick interop verbs verbsquick commands \
-	verbs-programs foreign-programs release packages bin/nfpm benchonce soak fuzz bench bench-check bench-baseline bench-scale benchmarks bench-peers bench-devices early study-cache study-filter study-striped study-memory study-reconfiguration study-web
+	verbs-programs verbs-suites suites foreign-programs release packages bin/nfpm benchonce soak fuzz bench bench-check bench-baseline bench-scale benchmarks bench-peers bench-devices early study-cache study-filter study-striped study-memory study-reconfiguration study-web
 
 # The package at the root looks at all others by running the go command, so it always runs.
 test: norace
@@ -247,12 +249,20 @@ interop: build bin/tier
 	$(TIER) test -retries=2 -- -count=1 -p=1 -tags=interop -timeout=40m ./conformance/interop/... ./toe/usertcp/interop
 
 # Unchanged programs find the device of rddp run.
-verbs: verbs-programs
-	$(GO) test -count=1 -v -tags=verbs -timeout=15m -run="$(VERBS)" ./cmd/rddp/internal/run
+verbs: verbs-programs verbs-suites
+	$(GO) test -count=1 -v -tags=verbs -timeout=20m -run="$(VERBS)" ./cmd/rddp/internal/run
 
-# The same as a step of a tier: without the tables, and a test that fails runs again.
+# The same as a step of a tier: without the tables, and a test that fails runs again. Building the suites takes too long for it.
 verbsquick: verbs-programs bin/tier
-	$(TIER) test -retries=2 -- -count=1 -tags=verbs -timeout=10m -run="$(VERBS)" ./cmd/rddp/internal/run
+	$(TIER) test -retries=2 -- -count=1 -tags=verbs -timeout=10m -run="$(VERBS)" -skip='$(SUITES)' ./cmd/rddp/internal/run
+
+suites: verbs-suites
+	$(GO) test -count=1 -v -tags=verbs -timeout=10m -run='$(SUITES)' ./cmd/rddp/internal/run
+
+# Test suites that Debian's packages leave out are built once, in the user's cache.
+verbs-suites:
+	@./.ci/install ucx-utils libibverbs-dev librdmacm-dev ibverbs-providers dpkg-dev g++ make autoconf automake libtool pkg-config iproute2
+	@./.ci/suite ucx
 
 verbs-programs:
 	@./.ci/install ibverbs-utils ibverbs-providers rdmacm-utils perftest python3-pyverbs rdma-core ucx-utils libfabric-bin gcc libc6-dev iperf3 curl wget netcat-openbsd python3 \

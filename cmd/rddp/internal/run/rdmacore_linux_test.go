@@ -85,13 +85,24 @@ var connectedPairs = [][2]string{
 	{"ib_send_lat -R -p %d -n 100", "ib_send_lat -R -p %d -n 100 127.0.0.1"},
 }
 
-// fabricPairs use libfabric's verbs provider. Its connections need an address other than loopback,
-// so only datagrams are tested.
-var fabricPairs = [][2]string{{"fi_pingpong -p verbs -e dgram -B %d", "fi_pingpong -p verbs -e dgram -P %d 127.0.0.1"}}
+// fabricPairs use libfabric's verbs provider. fabricConnections are options for the same program,
+// with which the provider needs an address other than loopback.
+var (
+	fabricPairs       = [][2]string{{"fi_pingpong -p verbs -e dgram -B %d", "fi_pingpong -p verbs -e dgram -P %d 127.0.0.1"}}
+	fabricConnections = []string{"-p verbs -e msg", "-p verbs;ofi_rxm -e rdm", "-p verbs;ofi_rxd -e rdm"}
+)
 
 func TestFabric(t *testing.T) {
 	for _, lines := range fabricPairs {
 		runProgramPair(t, supervise, lines[0], lines[1])
+	}
+	here, _ := twoHosts(t)
+	t.Setenv(addressOfTest, "10.99.0.1")
+	for _, options := range fabricConnections {
+		t.Run(options, func(t *testing.T) {
+			line := "fi_pingpong -I 10 " + options
+			here(func() { runProgramPair(t, supervise, line+" -B %d", line+" -P %d 10.99.0.1") })
+		})
 	}
 }
 
