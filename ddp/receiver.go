@@ -197,19 +197,12 @@ func (r *Receiver) Rebind(qn QN, b []byte) {
 // passes all checks. Offsets rise from call to call. Place skips a segment that it was given
 // before. Every segment between the last offset and off must have been accepted by TryPlace.
 func (r *Receiver) Place(off uint64, ulpdu []byte) {
-	n := min(headerLen(ulpdu), len(ulpdu))
-	r.PlaceApart(off, ulpdu[:n], ulpdu[n:])
-}
-
-// PlaceApart is Place for a segment whose payload lies apart from its header, which is header. The
-// payload may change at any time, as memory does that the peer shares: PlaceApart reads it only to
-// copy it.
-func (r *Receiver) PlaceApart(off uint64, header, payload []byte) {
 	r.placeEarly(off + 1)
 	if off < r.next {
 		return
 	}
-	r.place(&segment{off: off, header: header, payload: payload, length: len(header) + len(payload)})
+	n := min(headerLen(ulpdu), len(ulpdu))
+	r.place(&segment{off: off, header: ulpdu[:n], payload: ulpdu[n:], length: len(ulpdu)})
 }
 
 // place checks the next segment of the stream completely before it places the first byte.

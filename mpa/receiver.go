@@ -14,7 +14,7 @@ const MinBuffer = maxReceived
 type ULPDU struct {
 	Off   uint64 // stream offset where its FPDU begins
 	Size  int    // length of its FPDU in bytes
-	Data  []byte // valid until the next call of Next, Free, Fill or SetBuffer; see Receiver.Apart
+	Data  []byte // valid until the next call of Next, Free, Fill or SetBuffer
 	Early bool   // it arrived after a gap in the stream
 }
 
@@ -37,15 +37,8 @@ type Receiver struct {
 	r, w  int    // buf[r:w] has arrived in order and Next has not passed it
 	off   uint64 // stream offset of buf[r], where an FPDU begins
 	ulpdu ULPDU
-	apart *apart // nil before the first Borrow
 	err   *Error // the first error, which ends the direction; nil if there is none
 	early early
-}
-
-// An apart has the ends of ULPDUs that were borrowed; nil if they were not.
-type apart struct {
-	next []byte // of the one that begins in buf[r:w]
-	now  []byte // of ulpdu
 }
 
 // NewReceiver returns a Receiver for the direction that arrives at this end, at stream offset 0. It
@@ -78,7 +71,7 @@ func (r *Receiver) SetBuffer(buf []byte) (before []byte) {
 
 // Drop discards the buffer and all bytes in it. Nothing more may be read.
 func (r *Receiver) Drop() {
-	r.buf, r.apart, r.r, r.w = nil, nil, 0, 0
+	r.buf, r.r, r.w = nil, 0, 0
 	r.early.drop()
 	r.ulpdu = ULPDU{}
 }
@@ -113,7 +106,7 @@ func (r *Receiver) Fill(off uint64, n int) {
 	if r.err != nil {
 		return
 	}
-	end := r.off + uint64(r.w-r.r+len(r.borrowed()))
+	end := r.off + uint64(r.w-r.r)
 	if off > end {
 		if r.markers && r.crc && !r.noEarly && off-end <= maxWindow {
 			r.early.begin(r.buf[r.w:r.w+n], off)
@@ -130,71 +123,22 @@ func (r *Receiver) Fill(off uint64, n int) {
 	r.w += n - int(seen)
 }
 
-// Begun returns the part of a ULPDU that has arrived, and the number of bytes that it lacks. n is 0
-// if there is no such ULPDU, if a whole one has arrived before it, or if this direction has CRCs or
-// Markers. The bytes are valid until the next call of Next, Free or SetBuffer.
-func (r *Receiver) Begun() (ulpdu []byte, n int) {
-	b := r.buf[r.r:r.w]
-	f, ok := parseFPDU(b, r.off, r.markers)
-	if !ok || r.crc || r.markers || r.err != nil || r.IsApart() || len(b) >= f.lead+lengthLen+f.n {
-		return nil, 0
-	}
-	ulpdu = b[f.lead+lengthLen:]
-	return ulpdu, f.n - len(ulpdu)
-}
-
-// Borrow is Fill for the next bytes of the stream, which lie in other memory than the buffer. They
-// must be exactly what the ULPDU of Begun lacks. The Receiver neither reads nor copies b, and
-// returns it as Apart of that ULPDU, whose padding and CRC field come in the buffer. b is in use
-// until Next has moved on from the ULPDU, and IsApart says whether it still has to come.
-func (r *Receiver) Borrow(b []byte) {
-	if _, n := r.Begun(); n == 0 || n != len(b) {
-		panic(fmt.Sprintf("BUG: Borrow of %d bytes where %d are missing", len(b), n))
-	}
-	if r.apart == nil {
-		r.apart = new(apart)
-	}
-	r.apart.next = b
-}
-
-// IsApart reports whether a part of the next ULPDU has been borrowed.
-func (r *Receiver) IsApart() bool { return r.borrowed() != nil }
-
-// Apart returns what was borrowed of the ULPDU that Next has advanced to. It comes behind the Data
-// of the ULPDU. It is nil if Data is all of the ULPDU.
-func (r *Receiver) Apart() []byte {
-	if r.apart == nil {
-		return nil
-	}
-	return r.apart.now
-}
-
-// borrowed returns what was borrowed of the ULPDU that begins in buf[r:w].
-func (r *Receiver) borrowed() []byte {
-	if r.apart == nil {
-		return nil
-	}
-	return r.apart.next
-}
-
 // IgnoreEarly makes Fill skip early runs.
 func (r *Receiver) IgnoreEarly() { r.noEarly = true }
 
 // Arrived returns the bytes that have arrived in order and that Next has not passed. The first byte
 // of b begins an FPDU. The first whole bytes of b are complete FPDUs, judged by their lengths
 // alone; Arrived verifies nothing. Called after each Fill, Arrived shows which FPDUs that Fill has
-// completed. b is valid until the next call of Next, Free or SetBuffer. While IsApart returns true,
-// b lacks the bytes that were borrowed, and whole is 0.
+// completed. b is valid until the next call of Next, Free or SetBuffer.
 func (r *Receiver) Arrived() (b []byte, whole int) {
 	b = r.buf[r.r:r.w]
-	for !r.IsApart() {
+	for {
 		f, ok := parseFPDU(b[whole:], r.off+uint64(whole), r.markers)
 		if !ok || len(b)-whole < f.size {
-			break
+			return b, whole
 		}
 		whole += f.size
 	}
-	return b, whole
 }
 
 // HasRest reports whether Arrived would return any bytes.
@@ -226,12 +170,10 @@ func (r *Receiver) nextInOrder() bool {
 	f, ok := parseFPDU(b, r.off, r.markers)
 	// "The ULPDU Length field (see Section 4) MUST be used to determine if the entire FPDU is
 	// present before forwarding the ULPDU to DDP." (RFC 5044 §6)
-	here := f.size - len(r.borrowed())
-	if !ok || len(b) < here {
+	if !ok || len(b) < f.size {
 		return false
 	}
-	b = b[:here]
-	// If a part of the ULPDU is apart, there is no CRC to verify: see Begun.
+	b = b[:f.size]
 	if err := r.verify(f, b); err != nil {
 		r.fail(err)
 		return false
@@ -239,13 +181,8 @@ func (r *Receiver) nextInOrder() bool {
 	if !r.agreesWithShown(f.size) {
 		return false
 	}
-	r.consume(here)
-	r.off += uint64(f.size - here)
-	f.n -= f.size - here
+	r.consume(f.size)
 	r.ulpdu = ULPDU{Off: f.off, Size: f.size, Data: f.ulpdu(b, r.markers)}
-	if r.apart != nil {
-		r.apart.now, r.apart.next = r.apart.next, nil
-	}
 	return true
 }
 
@@ -325,7 +262,6 @@ func (r *Receiver) consume(n int) {
 func (r *Receiver) fail(err *Error) {
 	r.err = err
 	r.r = r.w
-	r.apart = nil
 	r.early.drop()
 }
 
@@ -363,7 +299,7 @@ func (r *Receiver) EOF() error {
 		return r.err
 	}
 	e := &Error{Code: CodeClosed, Off: r.off}
-	if n := r.w - r.r + len(r.borrowed()); n > 0 {
+	if n := r.w - r.r; n > 0 {
 		e.Reason = fmt.Sprintf("%d bytes into the FPDU at stream offset %d", n, r.off)
 		e.Err = io.ErrUnexpectedEOF
 		return e

@@ -137,31 +137,32 @@ type Lender interface {
 	TakeBack() (kept bool)
 }
 
-// A Parcel is memory of a Stream for payload, which both ends of the Stream reach.
+// A Parcel is memory in which bytes of a stream lie already. A Stream can give it to a [Borrower]
+// instead of copying the bytes.
 type Parcel interface {
-	// Memory returns the memory. Only the end that writes calls it.
-	Memory() []byte
-	// Release gives the memory back. Each end releases its own use.
+	// Memory returns the whole memory. The bytes begin at offset at, and the memory around them is
+	// free to use.
+	Memory() (b []byte, at int)
+	// Release gives the memory back.
 	Release()
 }
 
 // A Passer is a Stream that can pass payload to a Borrower at the other end in the memory of a
 // Parcel.
 type Passer interface {
-	// NewParcel returns a Parcel with room for n bytes, or nil if there is none, or nothing to
-	// gain. If its first bytes, and nothing else, are one of the buffers of TryWriteBatch, they may
-	// be passed without a copy. The peer may change them at any time. Otherwise the memory does not
-	// change until the Parcel is released and the bytes have been read.
+	// NewParcel returns a Parcel with room for n bytes. If all of them, and nothing else, are one
+	// of the buffers of TryWriteBatch, they may be passed without a copy. The memory does not
+	// change until the Parcel is released and the bytes have been read. NewParcel returns nil if
+	// there is nothing to gain.
 	NewParcel(n int) Parcel
 }
 
-// A Borrower is a Lender that may take the next bytes of the stream where they lie.
+// A Borrower is a Lender that may take the next bytes of the stream in the memory of a Parcel.
 type Borrower interface {
 	Lender
-	// Borrow takes b, which is in the memory of p. ReadSegment then returns len(b), and has read
-	// nothing into the memory lent last. The peer may change b at any time. Borrow returns false if
-	// the bytes are to be copied. The Borrower releases p when b is not in use any more.
-	Borrow(b []byte, p Parcel) bool
+	// Borrow takes p, whose bytes count as read into the memory lent last. It returns false if the
+	// bytes are to be copied. The Borrower releases p, not before the next call of ReadSegment.
+	Borrow(p Parcel) bool
 }
 
 // Capabilities is what a [Stream] declares about itself. The zero value of each field means that

@@ -221,6 +221,6 @@ var mpaFaults = []Fault{
 		Old: "		v |= flagRTRWrite\n", New: "		if v |= flagRTRWrite; !f.Reply && f.RTR == RTRWrite {\n			v ^= flagRTRWrite | flagRTRRead\n		}\n",
 		IDs: []string{"MPA-6581-9-3", "MPA-6581-9-5"}},
 	{Name: "with Markers no end is graceful", File: "mpa/receiver.go",
-		Old: "len(r.borrowed()); n > 0 {", New: "len(r.borrowed()); n > 0 || r.markers {",
+		Old: "	if n := r.w - r.r; n > 0 {", New: "	if n := r.w - r.r; n > 0 || r.markers {",
 		IDs: []string{"DDP-5041-3-12", "DDP-5041-3-13"}},
 }

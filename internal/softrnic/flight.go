@@ -30,7 +30,6 @@ var chunks = sync.Pool{New: func() any { return new(chunk) }}
 // answer to the program as it comes.
 type chunk struct {
 	b      []byte
-	own    []byte     // chunkLen bytes for b, if there is no parcel; nil before that has happened
 	parcel toe.Parcel // which b is in; nil for other memory
 	n      int
 	flight *flight // nil if no flight waits for the Completion
@@ -97,15 +96,8 @@ func (l *link) freeChunk(ch *chunk) {
 	if ch.parcel != nil {
 		ch.parcel.Release()
 	}
-	*ch = chunk{own: ch.own}
+	*ch = chunk{}
 	chunks.Put(ch)
-}
-
-// dropChunk gives up the chunk of a request that was not posted, if it has one.
-func (l *link) dropChunk(id uint64) {
-	if ch, _ := l.answeredChunk(id); ch != nil {
-		l.freeChunk(ch)
-	}
 }
 
 // answeredChunk returns the chunk of a request that has completed, which is not in use any more,
@@ -183,9 +175,10 @@ func (l *link) newChunkLocked(n int, f *flight) (uint64, *chunk) {
 		return 0, nil
 	default:
 		ch = chunks.Get().(*chunk)
-		if !l.equipLocked(ch, n, f) {
-			chunks.Put(ch)
-			return 0, nil
+		if f == nil || !f.takesDirectly() {
+			ch.parcel = l.newParcel(n)
+			b, at := ch.parcel.Memory()
+			ch.b = b[at : at+chunkLen : at+chunkLen]
 		}
 	}
 	ch.n, ch.flight = n, f
@@ -194,29 +187,15 @@ func (l *link) newChunkLocked(n int, f *flight) (uint64, *chunk) {
 	return l.lastChunk, ch
 }
 
-// equipLocked gives a chunk memory for n bytes, if it needs any. That is a parcel if the bytes go
-// to the peer without another copy. It returns false if all parcels are in use; then the end of
-// another chunk is awaited.
-//
-// +checklocks:l.q.mu
-func (l *link) equipLocked(ch *chunk, n int, f *flight) bool {
-	if f != nil && f.takesDirectly() {
-		return true
-	}
-	if f == nil && l.near != nil && n >= shm.PassedFrom {
-		if ch.parcel = l.near.NewParcel(n); ch.parcel != nil {
-			ch.b = ch.parcel.Memory()
-			return true
-		}
-		if len(l.chunks) > 0 {
-			return false
+// newParcel returns a parcel for n bytes, which goes to the peer without a copy if that is
+// possible.
+func (l *link) newParcel(n int) toe.Parcel {
+	if l.near != nil {
+		if p := l.near.NewParcel(n); p != nil {
+			return p
 		}
 	}
-	if ch.own == nil {
-		ch.own = make([]byte, chunkLen)
-	}
-	ch.b = ch.own
-	return true
+	return shm.NewParcel()
 }
 
 // isIdle reports whether no work request is on its way.

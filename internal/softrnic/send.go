@@ -70,12 +70,8 @@ func (s *sender) send(q *queuePair, l *link, begin bool) {
 			more = false
 			break
 		}
-		all := b.all(l)
-		if n, err := l.conn.PostBatch(all); err != nil {
+		if _, err := l.conn.PostBatch(b.all(l)); err != nil {
 			more = false // the goroutine that receives gets the error too
-			for i := range all[n:] {
-				l.dropChunk(all[n+i].ID)
-			}
 		}
 	}
 	if more {
@@ -198,7 +194,6 @@ func (s *sender) post(l *link, b *batch, p piece) bool {
 			s.flight.checkBegins()
 		}
 		if err := s.payload(r.Data[header:]); err != nil {
-			l.dropChunk(r.ID)
 			return s.wrong(l, err)
 		}
 	}

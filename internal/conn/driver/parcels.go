@@ -21,13 +21,14 @@ func (p *parcels) release() {
 }
 
 // Payload returns the memory to which ddp copies the payload of a Read Response from far memory: a
-// parcel if the stream has one, and otherwise the place in the batch where that payload goes.
+// parcel if the stream passes it on, and otherwise the place in the batch where that payload goes.
 // So TCP, or the peer, gets a payload that has been copied once.
 func (t *streamSender) Payload(header, n int) []byte {
 	if s, ok := t.stream.(toe.Passer); ok && t.mayPass {
 		if p := s.NewParcel(n); p != nil {
 			t.parcels, t.passes = append(t.parcels, p), true
-			return p.Memory()[:n:n]
+			b, at := p.Memory()
+			return b[at : at+n : at+n]
 		}
 	}
 	return t.mpa.Place(t.batch, header, n)

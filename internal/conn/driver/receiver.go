@@ -145,11 +145,7 @@ func (w *receiver) place() (sound bool) {
 			return true
 		}
 		w.setIntake(intakeOpen)
-		if apart := w.mpa.Apart(); apart != nil {
-			w.ddp.PlaceApart(u.Off, u.Data, apart)
-		} else {
-			w.ddp.Place(u.Off, u.Data)
-		}
+		w.ddp.Place(u.Off, u.Data)
 		if !w.deliver(w.mpa.Edge()) { // a rest is then lost, because this end has ended the stream
 			return false
 		}
@@ -271,9 +267,6 @@ func (w *receiver) bind(ulpdu []byte) bool {
 		return true
 	}
 	h, payload, err := ddp.ParseUntagged(ulpdu)
-	if apart := w.mpa.Apart(); apart != nil {
-		payload = apart
-	}
 	switch {
 	case err != nil || h.QN != ddp.QNSend:
 		return true

@@ -7,6 +7,7 @@ import (
 	"github.com/rddp/rddp/internal/conn/bufpool"
 	"github.com/rddp/rddp/internal/conn/counters"
 	"github.com/rddp/rddp/internal/conn/observe"
+	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 )
@@ -21,13 +22,12 @@ type streamReceiver struct {
 	// parked holds the beginning of an FPDU, in place of a whole buffer, while no bytes arrive. It
 	// is nil otherwise.
 	parked   *bufpool.Chunk
-	parcel   toe.Parcel // which the payload of a ULPDU lies in; nil if that lies in the buffer
+	parcel   toe.Parcel // whose memory is the buffer; nil if the buffer is a loan
 	patience patience
 	result   readResult             // what the Read that held the role has got, once its wait is over
 	markers  bool                   // the peer sends Markers
 	late     bool                   // the alarm has called home, and home has not read since then
 	waited   bool                   // home found nothing in the stream, and waited
-	borrowed bool                   // what readSegment has read lies in parcel
 	leaves   bool                   // home has not left the role for the first time: see Driver.leaves
 	awaited  *rdmap.CompletionQueue // of the call that receives: its answer will be in there
 
@@ -45,15 +45,10 @@ type streamReceiver struct {
 	trace   *observe.Trace // nil: none
 }
 
-// filled passes n bytes to MPA that the stream has read to free, unless Borrow has passed them.
-// They begin at off in the stream.
+// filled passes n bytes to MPA that the stream has read to free. They begin at off in the stream.
 func (r *streamReceiver) filled(off uint64, n int) {
-	if r.borrowed {
-		r.borrowed = false
-	} else {
-		r.captureRun(off, r.free[:n])
-		r.mpa.Fill(off, n)
-	}
+	r.captureRun(off, r.free[:n])
+	r.mpa.Fill(off, n)
 	r.countArrived(off, off+uint64(n))
 	r.captureArrived(false)
 }
@@ -65,7 +60,6 @@ func (r *streamReceiver) step(reader bool) (sound bool) {
 		r.in.hold()
 	}
 	sound = r.place()
-	r.handBack()
 	r.release()
 	r.countBuffered()
 	if r.oneSided {
@@ -147,32 +141,31 @@ func (r *streamReceiver) unpark() {
 
 var _ toe.Borrower = (*streamReceiver)(nil)
 
-// Borrow takes the payload of a ULPDU in its parcel, if b is exactly that. All headers are in the
-// buffer, where the peer cannot change them any more. A Tap would look at the payload, and so would
-// a byte stream, which has a header in it.
-func (r *streamReceiver) Borrow(b []byte, p toe.Parcel) bool {
-	if r.parcel != nil || r.bytes != nil || r.intake.isHeld() || r.taps.On() {
+// Borrow makes the memory of p the receive buffer. The beginning of an FPDU, which has arrived
+// before, is copied to the place in front of the bytes of p.
+func (r *streamReceiver) Borrow(p toe.Parcel) bool {
+	rest, _ := r.mpa.Arrived()
+	b, at := p.Memory()
+	if r.intake.isHeld() || len(rest) > at || len(b)-at+len(rest) < mpa.MinBuffer {
 		return false
 	}
-	begun, lacks := r.mpa.Begun()
-	header := ddp.UntaggedHeaderLen
-	if ddp.IsTagged(begun) {
-		header = ddp.TaggedHeaderLen
+	if before := r.mpa.SetBuffer(b[at-len(rest):]); r.free != nil {
+		r.putBuffer(before)
 	}
-	if len(begun) != header || len(b) != lacks {
-		return false
-	}
-	r.mpa.Borrow(b)
-	r.parcel, r.borrowed = p, true
+	r.unpark()
+	r.parcel = p
+	r.free = r.mpa.Free()
 	return true
 }
 
-// handBack releases the parcel once its payload has been placed.
-func (r *streamReceiver) handBack() {
-	if r.parcel != nil && !r.mpa.IsApart() && !r.intake.isHeld() {
+// putBuffer returns a receive buffer that the connection has held.
+func (r *streamReceiver) putBuffer(b []byte) {
+	if r.parcel != nil {
 		r.parcel.Release()
 		r.parcel = nil
+		return
 	}
+	r.loan.put(b)
 }
 
 // TakeBack returns the buffer to the pool before the stream waits. It reports whether the
@@ -198,7 +191,7 @@ func (r *streamReceiver) park() {
 	}
 	if b, _ := r.mpa.Arrived(); len(b) <= parkedMost {
 		r.parked = bufpool.GetChunk(len(b))
-		r.loan.put(r.mpa.SetBuffer(r.parked.B))
+		r.putBuffer(r.mpa.SetBuffer(r.parked.B))
 		r.free = nil
 	}
 }
@@ -210,7 +203,7 @@ func (r *streamReceiver) giveBack() {
 		return
 	}
 	if b := r.mpa.SetBuffer(nil); b != nil {
-		r.loan.put(b)
+		r.putBuffer(b)
 		r.free = nil
 	}
 }
@@ -220,12 +213,8 @@ func (r *streamReceiver) giveBack() {
 func (r *streamReceiver) drop() {
 	r.mpa.Drop()
 	r.mpa.Destination, r.ddp = nil, ddp.Receiver{} // they refer to the memory of incomplete messages
-	r.free, r.parked = nil, nil
+	r.free, r.parked, r.parcel = nil, nil, nil
 	r.loan.end()
-	if r.parcel != nil { // MPA and DDP do not refer to it any more
-		r.parcel.Release()
-		r.parcel = nil
-	}
 }
 
 // countArrived counts the bytes of the stream from off to end, which have arrived, unless there is
@@ -302,9 +291,6 @@ func (r *streamReceiver) captureRun(off uint64, run []byte) {
 func (r *streamReceiver) captureArrived(end bool) {
 	f := r.taps.Recording()
 	if f == nil {
-		return
-	}
-	if r.mpa.IsApart() { // the capture has begun behind that payload
 		return
 	}
 	b, n := r.mpa.Arrived()

@@ -5,20 +5,8 @@ package shm
 import (
 	"testing"
 
-	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/toetest"
 )
-
-// A lastParcel is a reader that takes all parcels.
-type lastParcel struct {
-	lender
-	p toe.Parcel
-}
-
-func (l *lastParcel) Borrow(_ []byte, p toe.Parcel) bool {
-	l.p = p
-	return true
-}
 
 // This file is excluded under the race detector, which causes more allocations.
 func TestAllocations(t *testing.T) {
@@ -46,7 +34,6 @@ func TestAllocations(t *testing.T) {
 		}
 	}()
 	c, d := pair(t)
-	parcelled, borrows := make([][]byte, 1), new(lastParcel)
 	for _, test := range []struct {
 		desc string
 		f    func() error
@@ -64,17 +51,6 @@ func TestAllocations(t *testing.T) {
 			_, err := d.Pending()
 			if err == nil {
 				err = c.WaitWritable()
-			}
-			return err
-		}},
-		{"parcels", func() error {
-			p := c.NewParcel(ParcelLen)
-			parcelled[0] = p.Memory()
-			_, err := c.TryWriteBatch(parcelled)
-			p.Release()
-			if err == nil {
-				_, _, err = d.ReadSegment(borrows, 0)
-				borrows.p.Release()
 			}
 			return err
 		}},

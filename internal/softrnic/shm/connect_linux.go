@@ -23,10 +23,10 @@ import (
 //
 //	 0                 8                24     26               42     44
 //	+-----------------+----------------+------+----------------+------+
-//	| "rddp NR2"      | from: address  | port | to: address    | port |
+//	| "rddp NR1"      | from: address  | port | to: address    | port |
 //	+-----------------+----------------+------+----------------+------+
 const (
-	helloMagic = "rddp NR2"
+	helloMagic = "rddp NR1"
 	helloLen   = len(helloMagic) + 2*(16+2)
 	accepted   = 'y'
 	// helloTime is the time that a peer has to send its hello.
@@ -218,10 +218,9 @@ func mapped(number int, file *os.File, data, room *net.UnixConn, local, remote n
 	if err != nil {
 		return nil, err
 	}
-	m := &memory{b: b, unmap: unix.Munmap}
-	s, err := newStream(number, m, data, room, Addr(local), Addr(remote))
+	s, err := newStream(number, b, data, room, Addr(local), Addr(remote))
 	if err != nil {
-		_ = m.release()
+		_ = unix.Munmap(b)
 	}
 	return s, err
 }

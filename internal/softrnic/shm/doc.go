@@ -7,8 +7,9 @@
 // They wake goroutines that wait for bytes or for room, and their end of file shows that the peer
 // has closed the connection or has died.
 //
-// Two devices of one process, which is the rule under one rddp run, have the same connection in
-// memory of the process.
+// Two devices of one process, which is the rule under one rddp run, have the same connection, but
+// long payload is not copied into a ring. The reader gets the memory that the payload is in: see
+// Parcel. So a long RDMA Write or Read is copied twice, out of one program and into the other.
 //
 // # Design
 //
@@ -18,20 +19,11 @@
 // of memory, instead of 1 MiB. An eventfd would cost less than a socket, but a peer could make a
 // write to it block.
 //
-// Long payload does not go through the ring, which has its headers only. The writer has it copied
-// from its program to a parcel, a piece of 64 KiB of the same memory, and the reader from there to
-// its program. So a long RDMA Write or Read is copied twice. The parcels of a direction are 32. If
-// none is free, or if the reader wants it, the payload is copied once more. The lowest free parcel
-// is the next one, so parcels stay in the caches, too, and take no more memory than has been under
-// way at once.
-//
 // # Trust
 //
 // Only processes of the same user can connect: see package user. Nevertheless, a peer is trusted no
 // more than a peer behind TCP. It may write anything into the shared memory at any time. This end
-// copies bytes out before it uses them, and checks each number that it reads there. Payload in a
-// parcel is never used here, but only copied to where it goes; all headers come through the ring. A
-// parcel that is in use keeps the memory mapped when the connection has ended. The memory cannot
-// shrink. If the kernel never overcommits memory, an access could still fail, so then there
+// copies bytes out before it uses them, and checks each number that it reads there. The memory
+// cannot shrink. If the kernel never overcommits memory, an access could still fail, so then there
 // are no connections. A listener handles only a limited number of hellos at the same time.
 package shm

@@ -2,6 +2,7 @@ package shm
 
 import (
 	"errors"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -9,14 +10,12 @@ import (
 )
 
 // A header is the shared state of a half. It is in the shared memory, so the peer may write
-// anything into it at any time. The writer sets produced, base, passed, refs and ended, the reader
-// consumed and closed, and both set lent, asleep and wanted. No cache line of 64 bytes contains
-// fields of both ends.
+// anything into it at any time. The writer sets produced, base and ended, the reader consumed and
+// closed, and both set asleep and wanted. No cache line of 64 bytes contains fields of both ends.
 type header struct {
 	produced atomic.Uint64 // bytes that the writer has put in since the beginning
 	base     atomic.Uint64 // the number of the byte at the front of the ring
-	passed   atomic.Uint64 // parcels that the writer has put in since the beginning
-	_        [40]byte
+	_        [48]byte
 	consumed atomic.Uint64 // bytes that the reader has taken out
 	_        [56]byte
 	asleep   atomic.Uint32 // the reader waits for bytes: the writer must wake it
@@ -26,10 +25,6 @@ type header struct {
 	ended    atomic.Uint32 // an ending: nothing follows after produced
 	_        [60]byte
 	closed   atomic.Uint32 // not 0: the reader has closed the connection
-	_        [60]byte
-	lent     atomic.Uint32 // the parcels, as bits, that the writer has passed and the reader has not released
-	_        [60]byte
-	refs     [parcels]sharedRef // the last ones passed
 }
 
 // An ending is how a direction ends.
@@ -44,10 +39,8 @@ const (
 const (
 	// headerLen is the space for a header in bytes.
 	headerLen = 4096
-	// ringLen is the length of a ring: the maximum number of bytes in transit in one direction.
-	ringLen = 512 << 10
-	// fileLen is the length of a connection's memory: two headers, two rings, and the parcels.
-	fileLen = 2 * (headerLen + ringLen + parcels*parcelSize)
+	// fileLen is the length of a connection's memory: two headers and two rings.
+	fileLen = 2 * (headerLen + ringLen)
 	// publishEvery is the number of bytes that the writer copies before it shows them to the
 	// reader.
 	publishEvery = 64 << 10
@@ -57,14 +50,11 @@ const (
 	roomFrom = ringLen / 4
 )
 
-// A header fits in its space.
-const _ = headerLen - unsafe.Sizeof(header{})
-
 var errPeer = errors.New("shm: the peer has written nonsense into the shared memory")
 
-// A half is one direction of a connection: a ring of bytes with one writer and one reader, which
-// may be in different processes. This end keeps its own state outside the shared memory, and checks
-// what it reads there before it uses it.
+// A half is one direction of a connection: a ring of bytes with one writer and one reader, in
+// different processes. This end keeps its own state outside the shared memory, and checks what it
+// reads there before it uses it.
 type half struct {
 	mu   locks.Mutex[locks.ShmHalf]
 	head *header // +checklocks:mu
@@ -77,21 +67,14 @@ type half struct {
 	// the room in bytes for which a writer waits; 0 before the first write
 	want int // +checklocks:mu
 
-	reads  bool           // this end is the reader
-	lent   *atomic.Uint32 // of the head; parcels that are in use keep it there
-	memory *memory        // which has all of this
-	pieces []byte         // the memory of the parcels. Their bytes take no bytes of the ring, but its room
-	// this end's values of them
-	parcels [parcels]parcel
-	// the parcels that this end has put in, or taken out
-	refs uint64 // +checklocks:mu
-	// the reader's next ref, if its n is not 0
-	front ref // +checklocks:mu
-	// the writer's parcels in use, as bits, and those of them that pass when they are written
-	held, offered uint32 // +checklocks:mu
+	// passed has the parcels in the stream. They take no bytes of the ring, but its room. It is nil
+	// if the other end is in another process.
+	passed *passage
+	// the writer's parcels that are to be passed once they are written
+	offered []*Parcel // +checklocks:mu
 }
 
-// forget ends all use of the memory but that of parcels, before it is unmapped.
+// forget ends all use of the memory, before it is unmapped.
 func (h *half) forget() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -99,18 +82,9 @@ func (h *half) forget() {
 }
 
 // newHalf returns the half number i of a connection's memory.
-func newHalf(m *memory, i int, reads bool) *half {
-	const rings = 2 * headerLen
-	const pieces = rings + 2*ringLen
-	head := (*header)(unsafe.Pointer(&m.b[i*headerLen]))
-	h := &half{
-		head: head, ring: m.b[rings+i*ringLen:][:ringLen:ringLen],
-		memory: m, reads: reads, lent: &head.lent, pieces: m.b[pieces+i*parcels*parcelSize:][:parcels*parcelSize],
-	}
-	for i := range h.parcels {
-		h.parcels[i] = parcel{h, i}
-	}
-	return h
+func newHalf(file []byte, i int) *half {
+	at := 2*headerLen + i*ringLen
+	return &half{head: (*header)(unsafe.Pointer(&file[i*headerLen])), ring: file[at : at+ringLen : at+ringLen]}
 }
 
 // availableLocked returns the number of bytes that the reader can take.
@@ -149,18 +123,17 @@ func (h *half) takeLocked(p []byte) (n int, wake bool, err error) {
 	if err != nil {
 		return 0, false, err
 	}
-	n, r, err := h.inRingLocked(n)
-	switch {
-	case err != nil:
-		return 0, false, err
-	case r != nil:
-		n = copy(p, h.piece(r.i, r.n)[r.from:])
+	r := h.passed.front()
+	if r != nil && r.at > h.own {
+		n = min(n, int(r.at-h.own))
+	}
+	if p = p[:min(n, len(p))]; r != nil && r.at == h.own {
+		n = copy(p, r.p.Payload()[r.from:r.n])
 		if r.from, r.at = r.from+n, r.at+uint64(n); r.from == r.n {
-			h.lent.And(^(1 << r.i))
-			*r = ref{}
+			r.p.Release()
+			h.passed.take()
 		}
-	default:
-		p = p[:min(n, len(p))]
+	} else {
 		n = copy(p, h.ring[(h.own-h.head.base.Load())%ringLen:])
 		n += copy(p[n:], h.ring)
 	}
@@ -178,6 +151,51 @@ func (h *half) tookLocked(n int) (wake bool) {
 		wake = room >= uint64(want) && h.head.wanted.Swap(0) != 0
 	}
 	return wake
+}
+
+// parcelLocked returns the next bytes of the stream if they are in a parcel, and none of them has
+// been copied. Otherwise it returns nil.
+//
+// +checklocks:h.mu
+func (h *half) parcelLocked() *ref {
+	if r := h.passed.front(); r != nil && r.at == h.own && r.from == 0 {
+		return r
+	}
+	return nil
+}
+
+// offersLocked returns the parcel whose payload begins with b, or nil.
+//
+// +checklocks:h.mu
+func (h *half) offersLocked(b []byte) *Parcel {
+	if len(b) < passedFrom {
+		return nil
+	}
+	for _, p := range h.offered {
+		if p.begins(b) {
+			return p
+		}
+	}
+	return nil
+}
+
+// passLocked puts the first n bytes of a parcel into the stream.
+//
+// +checklocks:h.mu
+func (h *half) passLocked(p *Parcel, n int) {
+	p.users.Add(1)
+	h.passed.put(ref{at: h.own, n: n, p: p})
+	h.own += uint64(n)
+	h.withdrawLocked(p)
+}
+
+// withdrawLocked ends the offer of a parcel.
+//
+// +checklocks:h.mu
+func (h *half) withdrawLocked(p *Parcel) {
+	if i := slices.Index(h.offered, p); i >= 0 {
+		h.offered = slices.Delete(h.offered, i, i+1)
+	}
 }
 
 // putLocked copies as much of p as there is room for, and returns the number of bytes.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -80,9 +81,22 @@ func localPair(from, to net.Addr) (a, b *Stream, err error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, data[0].Close(), data[1].Close(), room[0].Close(), room[1].Close())
 	}
-	m := &memory{b: file, unmap: unix.Munmap}
-	a, errA := newStream(0, m, data[0], room[0], from, to)
-	b, errB := newStream(1, m, data[1], room[1], to, from)
+	a, errA := newStream(0, file, data[0], room[0], from, to)
+	b, errB := newStream(1, file, data[1], room[1], to, from)
+	var users atomic.Int32
+	users.Store(2)
+	there, back := new(passage), new(passage)
+	a.out.passed, b.in.passed = there, there
+	b.out.passed, a.in.passed = back, back
+	for _, s := range []*Stream{a, b} {
+		s.isLocal = true
+		s.unmap = func() error {
+			if users.Add(-1) > 0 {
+				return nil
+			}
+			return unix.Munmap(file)
+		}
+	}
 	if err := errors.Join(errA, errB); err != nil {
 		return nil, nil, errors.Join(err, a.Close(), b.Close())
 	}

@@ -17,6 +17,8 @@ type Stream struct{ toe.Stream }
 // NewParcel returns nil.
 func (*Stream) NewParcel(int) toe.Parcel { return nil }
 
+func (*Stream) withdraw(*Parcel) {}
+
 // Dial returns errors.ErrUnsupported.
 func Dial(context.Context, Space, netip.AddrPort, netip.AddrPort) (*Stream, error) {
 	return nil, errors.ErrUnsupported

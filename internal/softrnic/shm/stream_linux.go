@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/kernel"
@@ -17,7 +19,8 @@ import (
 // A Stream is one end of a connection. Its addresses are of type Addr.
 type Stream struct {
 	local, remote net.Addr
-	memory        *memory
+	unmap         func() error // gives up the shared memory
+	isLocal       bool         // the peer is in this process, and gets parcels
 
 	in     *half
 	data   bell                       // rings when there are bytes
@@ -40,11 +43,13 @@ var (
 	_ toe.Passer = (*Stream)(nil)
 )
 
-// newStream makes a Stream from a connection's memory, of which it becomes a user, and its two
-// sockets, and takes ownership of these. The dialing end has number 0, the other 1.
-func newStream(number int, m *memory, data, room *net.UnixConn, local, remote net.Addr) (*Stream, error) {
-	m.users.Add(1)
-	s := &Stream{local: local, remote: remote, memory: m, out: newHalf(m, number, false), in: newHalf(m, 1-number, true)}
+// newStream makes a Stream from a connection's memory and its two sockets, and takes ownership of
+// them. The dialing end has number 0, the other 1.
+func newStream(number int, file []byte, data, room *net.UnixConn, local, remote net.Addr) (*Stream, error) {
+	s := &Stream{
+		local: local, remote: remote, unmap: func() error { return unix.Munmap(file) },
+		out: newHalf(file, number), in: newHalf(file, 1-number),
+	}
 	s.watch = kernel.NewUnix(data).(*kernel.UnixStream)
 	gone := func() { s.gone.Store(true) }
 	err := errors.Join(s.data.init(data, s.hasSegment, gone), s.room.init(room, s.hasRoom, gone))
@@ -121,54 +126,49 @@ func (s *Stream) ReadSegment(l toe.Lender, _ time.Duration) (n int, off uint64, 
 // they are not in one, or if the reader wants a copy.
 func (s *Stream) borrow(l toe.Lender) (n int) {
 	b, can := l.(toe.Borrower)
-	if !can {
+	r := s.nextParcel()
+	if !can || r == nil || !b.Borrow(r.p) {
 		return 0
 	}
-	p, n := s.nextParcel()
-	if p == nil {
-		return 0
-	}
-	if !b.Borrow(p.h.piece(p.i, n), p) {
-		_ = s.memory.release()
-		return 0
-	}
+	n = r.n
 	s.in.mu.Lock()
-	s.in.front = ref{}
-	wake := !s.closed.Load() && s.in.tookLocked(n) // otherwise the memory may be gone
+	s.in.passed.take()
+	wake := !s.closed.Load() && s.in.tookLocked(n) // otherwise the memory is gone
 	s.in.mu.Unlock()
 	s.took(wake)
 	return n
 }
 
-// nextParcel returns the parcel whose first n bytes come next in the stream, as a new user of the
-// memory. It returns nil if the next bytes are in the ring, or if some of the parcel have been
-// copied.
-func (s *Stream) nextParcel() (p *parcel, n int) {
+// nextParcel returns the parcel whose bytes come next in the stream, or nil.
+func (s *Stream) nextParcel() *ref {
 	s.in.mu.Lock()
 	defer s.in.mu.Unlock()
-	n, err := s.readableLocked()
-	if n == 0 || err != nil { // take says why
-		return nil, 0
+	if n, err := s.readableLocked(); n == 0 || err != nil { // take says why
+		return nil
 	}
-	_, r, err := s.in.inRingLocked(n)
-	if err != nil || r == nil || r.from > 0 {
-		return nil, 0
-	}
-	s.memory.users.Add(1)
-	return &s.in.parcels[r.i], r.n
+	return s.in.parcelLocked()
 }
 
 // NewParcel returns a Parcel that the stream passes without a copy when its payload is written,
-// from the first byte on. It returns nil if n bytes are too few or too many, if all parcels are in
-// use, or if the Stream is closed.
+// from the first byte on. It returns nil if the peer is in another process, or if n bytes are too
+// few or too many.
 func (s *Stream) NewParcel(n int) toe.Parcel {
-	if n < PassedFrom || n > ParcelLen {
+	if !s.isLocal || n < passedFrom || n > parcelSize-parcelStart {
 		return nil
 	}
-	if p := s.out.newParcel(); p != nil {
-		return p
-	}
-	return nil
+	p := NewParcel()
+	p.offer = offer{p, s}
+	s.out.mu.Lock()
+	defer s.out.mu.Unlock()
+	s.out.offered = append(s.out.offered, p)
+	return &p.offer
+}
+
+// withdraw ends the offer of p.
+func (s *Stream) withdraw(p *Parcel) {
+	s.out.mu.Lock()
+	defer s.out.mu.Unlock()
+	s.out.withdrawLocked(p)
 }
 
 // take copies bytes to p. The caller has waited for them.
@@ -272,7 +272,7 @@ func (s *Stream) TryWriteBatch(bufs [][]byte) (n int, err error) {
 	room, err := s.writableLocked()
 	shown, wake := 0, false
 	for i := 0; i < len(bufs) && err == nil && room > 0; i++ {
-		if p, ok := s.out.offeredLocked(bufs[i]); ok {
+		if p := s.out.offersLocked(bufs[i]); p != nil {
 			m := len(bufs[i])
 			if m > room {
 				room = 0 // it goes whole
@@ -383,7 +383,7 @@ func (s *Stream) close(how ending) error {
 	err := errors.Join(s.watch.Close(), s.room.conn.Close())
 	s.out.forget()
 	s.in.forget()
-	return s.opError("close", errors.Join(err, s.memory.release()))
+	return s.opError("close", errors.Join(err, s.unmap()))
 }
 
 func (s *Stream) SetDeadline(t time.Time) error {
