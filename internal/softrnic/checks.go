@@ -57,8 +57,8 @@ type refusedCall struct {
 	at   check.Site
 }
 
-// refuses is the event that a function refuses to make an object with these sizes, or does not if
-// err is nil. That is a mistake if the program does not ask for less then.
+// refuses is the event that a function refuses to make an object because of its sizes, or accepts
+// them if err is nil. A refusal is a mistake unless the program asks for less afterwards.
 //
 // +checklocks:c.mu
 func (c *commands) refuses(function string, err error) {

@@ -141,8 +141,8 @@ func (p *Pair) Fills(waiting int, certain bool) {
 	p.fulls = append(p.fulls, full{p.posted + waiting, certain})
 }
 
-// Denies is the event that ibv_post_send finds no room, once more. GoesOn is the event that
-// something is posted.
+// Denies is the event that ibv_post_send finds no room for a work request. GoesOn is the event that
+// ibv_post_send accepts one.
 func (p *Pair) Denies() { p.denied++ }
 
 // GoesOn is described at Denies.
