@@ -32,10 +32,13 @@ func findings(t *testing.T, c *exec.Cmd) (lines []string, status int) {
 // findingsIn is findings of a program whose log comes into a buffer.
 func findingsIn(t *testing.T, c *exec.Cmd, log *bytes.Buffer) (lines []string, status int) {
 	t.Helper()
-	err := c.Run()
-	exit := (*exec.ExitError)(nil)
-	if err != nil && !errors.As(err, &exit) {
+	if err := c.Start(); err != nil {
 		t.Fatal(err)
+	}
+	over := abortLate(t, pairTime, c)
+	err := c.Wait()
+	if late := over(); late || err != nil && !errors.As(err, new(*exec.ExitError)) {
+		t.Fatalf("%v\n%s", err, log)
 	}
 	for line := range strings.Lines(log.String()) {
 		if strings.HasPrefix(line, "time=") {

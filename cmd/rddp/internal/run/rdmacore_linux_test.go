@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -180,9 +179,6 @@ func TestConnectedPairs(t *testing.T) {
 	}
 }
 
-// pairTime is the maximum time for a pair of programs. Most take less than a second.
-const pairTime = 2 * time.Minute
-
 // runProgramPair runs two programs under supervisors of a face. The second starts when the first
 // listens. %d in their command lines is the port; without it they use the port of librdmacm's
 // examples. What they print is returned.
@@ -216,11 +212,7 @@ func runProgramPair(t *testing.T, face, line1, line2 string) (printed [2]string)
 	if err := second.Start(); err != nil {
 		t.Fatal(err)
 	}
-	stuck := time.AfterFunc(pairTime, func() { // the end of a supervisor ends its program
-		t.Errorf("the programs have not ended after %v", pairTime)
-		_ = errors.Join(first.Process.Signal(syscall.SIGABRT), second.Process.Signal(syscall.SIGABRT))
-	})
-	defer stuck.Stop()
+	defer abortLate(t, pairTime, first, second)()
 	if err := errors.Join(second.Wait(), <-ended); err != nil {
 		t.Errorf("%v\n%s\n%s", err, &texts[0], &texts[1])
 	}

@@ -10,9 +10,7 @@ import (
 	"os/exec"
 	"slices"
 	"sync"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/testkit/rsockpeer"
@@ -96,13 +94,10 @@ func startRSockets(t *testing.T, cmd *exec.Cmd, stopped func() error) *rsocketsP
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	stuck := time.AfterFunc(pairTime, func() {
-		t.Errorf("the transfers have not ended after %v", pairTime)
-		_ = cmd.Process.Signal(syscall.SIGABRT)
-	})
+	over := abortLate(t, pairTime, cmd)
 	go func() {
 		err := cmd.Wait()
-		stuck.Stop()
+		over()
 		if stopped != nil {
 			err = errors.Join(err, stopped())
 		}

@@ -114,6 +114,22 @@ func under(args ...string) *exec.Cmd {
 	return c
 }
 
+// pairTime is the maximum time for a pair of programs. Most take less than a second.
+const pairTime = 2 * time.Minute
+
+// abortLate ends supervisors that have not ended after a time: they print their stacks, and their
+// programs end with them. over reports whether it came to that; the caller calls it when they have
+// ended.
+func abortLate(t testing.TB, limit time.Duration, started ...*exec.Cmd) (over func() bool) {
+	stuck := time.AfterFunc(limit, func() {
+		for _, c := range started {
+			t.Errorf("%q has not ended after %v", c.Args, limit)
+			_ = c.Process.Signal(syscall.SIGABRT) // or this one has ended
+		}
+	})
+	return func() bool { return !stuck.Stop() }
+}
+
 // performance returns the command line of one of the test programs.
 func performance(t testing.TB, name string, args ...string) []string {
 	t.Helper()

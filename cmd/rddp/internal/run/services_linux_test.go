@@ -16,7 +16,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/cm"
 )
@@ -119,11 +118,7 @@ func printed(t *testing.T, c *exec.Cmd) string {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	stuck := time.AfterFunc(pairTime, func() { // the end of a supervisor ends its program
-		t.Errorf("%q has not ended after %v", c.Args[1:], pairTime)
-		_ = c.Process.Signal(syscall.SIGABRT)
-	})
-	defer stuck.Stop()
+	defer abortLate(t, pairTime, c)()
 	if err := c.Wait(); err != nil {
 		t.Errorf("%q: %v\n%s", c.Args[1:], err, &out)
 	}
@@ -216,11 +211,11 @@ func newMachine(t *testing.T, args ...string) *machine {
 		t.Fatal(err)
 	}
 	m.in, m.out = in, bufio.NewReader(out)
-	stuck := time.AfterFunc(pairTime, func() { _ = c.Process.Signal(syscall.SIGABRT) }) // ends m.out
+	over := abortLate(t, pairTime, c) // ends m.out
 	t.Cleanup(func() {
 		_ = c.Process.Signal(syscall.SIGTERM) // it may have ended
 		_ = c.Wait()                          // by the signal
-		stuck.Stop()
+		over()
 	})
 	m.await("QMP", "")
 	m.do("qmp_capabilities", "{}")

@@ -13,9 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
@@ -159,9 +157,9 @@ func runUCX(t *testing.T, gtest, filter string) ucxResults {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	stuck := time.AfterFunc(prototest.Patience(t), func() { _ = c.Process.Signal(syscall.SIGABRT) }) // the end of a supervisor ends its program
+	over := abortLate(t, prototest.Patience(t), c)
 	err := c.Wait()
-	stuck.Stop()
+	over()
 	all, name, text := ucxResults{}, "", ""
 	for line := range strings.Lines(out.String()) {
 		line = strings.TrimSuffix(line, "\n")
