@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -115,7 +116,14 @@ func Run(ctx context.Context, c Config) (status int, err error) {
 		defer s.lookAround()()
 	}
 	served := make(chan error, 1)
-	go func() { served <- s.serve() }()
+	go func() {
+		err := s.serve()
+		if err != io.EOF { // a call would wait for ever
+			s.log.Error("the program ends: its system calls cannot be answered any more", "err", err)
+			s.program.Signal(unix.SIGKILL)
+		}
+		served <- err
+	}()
 	status, err = s.wait(served)
 	if s.checked != nil {
 		s.close() // what is left is known then

@@ -185,15 +185,28 @@ func (l *Listener) Next() (*Call, error) {
 func (l *Listener) await() error {
 	for {
 		p := []unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLIN}}
-		switch _, err := unix.Poll(p, -1); {
-		case err != nil && !errors.Is(err, syscall.EINTR):
+		if _, err := unix.Poll(p, -1); err != nil && !errors.Is(err, syscall.EINTR) {
 			return err
-		case p[0].Revents&unix.POLLIN != 0:
-			return nil
-		case p[0].Revents != 0:
-			return io.EOF
+		}
+		if heard, err := hears(p[0].Revents); heard {
+			return err
 		}
 	}
+}
+
+// hears reports what a poll of a listener says: that there is a call, or, as io.EOF, that no
+// process with the filter is left. A listener that a signal interrupts while the kernel waits for
+// its lock has POLLERR, which says neither, and Go's scheduler sends many signals.
+func hears(events int16) (heard bool, err error) {
+	switch {
+	case events&unix.POLLIN != 0:
+		return true, nil
+	case events&unix.POLLHUP != 0:
+		return true, io.EOF
+	case events&unix.POLLNVAL != 0:
+		return true, syscall.EBADF
+	}
+	return false, nil
 }
 
 func kindOf(arch uint32, number int32) Kind {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestAwait: without a kernel that ends receives, a listener waits for a call, and learns of the
@@ -31,6 +33,29 @@ func TestAwait(t *testing.T) {
 	w.Close()
 	if err := l.await(); err != io.EOF {
 		t.Errorf("after the end of the last process: %v, want EOF", err)
+	}
+}
+
+// TestHears: a poll that a signal has interrupted says nothing, whatever else is true. It was taken
+// for the end of the last process, and then the program waited for answers for ever.
+func TestHears(t *testing.T) {
+	for _, tt := range []struct {
+		events int16
+		heard  bool
+		err    error
+	}{
+		{0, false, nil},
+		{unix.POLLERR, false, nil},
+		{unix.POLLIN, true, nil},
+		{unix.POLLIN | unix.POLLERR, true, nil},
+		{unix.POLLIN | unix.POLLHUP, true, nil},
+		{unix.POLLHUP, true, io.EOF},
+		{unix.POLLHUP | unix.POLLERR, true, io.EOF},
+		{unix.POLLNVAL, true, syscall.EBADF},
+	} {
+		if heard, err := hears(tt.events); heard != tt.heard || err != tt.err {
+			t.Errorf("%#x: %t, %v, want %t, %v", tt.events, heard, err, tt.heard, tt.err)
+		}
 	}
 }
 
