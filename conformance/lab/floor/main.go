@@ -13,6 +13,10 @@
 // The second table has the opening of a connection, one after another. "exchange" is a connect and
 // the minimum of an MPA startup: a request, a reply, and the first FPDU of the Initiator, for which
 // neither end waits. The ratio compares with connect alone.
+//
+// The third table has one connection on which one end writes 4 KiB, again and again, and the other
+// reads. "framed, copied" is the minimum of an RDMA Write: a header and a trailer go out with each
+// of them, and the other end reads many at once, and copies each to its place.
 package main
 
 import (
@@ -59,7 +63,7 @@ func main() {
 	opened := flag.Int("opened", 500, "number of connections that one round opens")
 	rounds := flag.Int("rounds", 5, "number of rounds")
 	d := flag.Duration("time", 2*time.Second, "time of one run of many connections")
-	server := flag.String("server", "", "be the other process: echo N, or open")
+	server := flag.String("server", "", "be the other process: echo N, open, or write")
 	flag.Parse()
 	if flag.NArg() > 0 || *opened < 1 || *rounds < 1 || *d <= 0 {
 		flag.Usage()
@@ -69,7 +73,7 @@ func main() {
 	if *server != "" {
 		err = serve(*server)
 	} else {
-		err = measure(conns, lines, *opened, *rounds, *d)
+		err = errors.Join(measure(conns, lines, *opened, *rounds, *d), measureWrites(*rounds, *d))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "floor:", err)
@@ -213,6 +217,13 @@ func serve(what string) error {
 			return err
 		}
 		handle = func(c net.Conn) { answer(c, newState(l)) }
+	}
+	if s, ok := strings.CutPrefix(what, "write "); ok {
+		var w work
+		if _, err := fmt.Sscan(s, &w.Framed, &w.CRC); err != nil {
+			return err
+		}
+		handle = func(c net.Conn) { takeWrites(c, w) }
 	}
 	for {
 		c, err := l.Accept()
