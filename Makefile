@@ -88,7 +88,7 @@ TIER     = ./bin/tier
 
 .PHONY: bin/tier test gate wild nightly stutter check demo recording build race norace lists wild-race wild-norace wild-timing format vet lint locks cross crossall oldest \
 	machines machine-386 machine-arm64 machine-s390x emulators tshark models conformance mutations foreign foreignquick interop verbs verbsquick commands \
-	verbs-programs verbs-suites suites foreign-programs release packages bin/nfpm benchonce soak fuzz bench bench-check bench-baseline bench-scale benchmarks bench-peers bench-devices early study-cache study-filter study-striped study-memory study-reconfiguration study-web
+	verbs-programs verbs-suites suites suitesquick foreign-programs release packages bin/nfpm benchonce soak fuzz bench bench-check bench-baseline bench-scale benchmarks bench-peers bench-devices early study-cache study-filter study-striped study-memory study-reconfiguration study-web
 
 # The package at the root looks at all others by running the go command, so it always runs.
 test: norace
@@ -250,14 +250,18 @@ interop: build bin/tier
 
 # Unchanged programs find the device of rddp run.
 verbs: verbs-programs verbs-suites
-	$(GO) test -count=1 -v -tags=verbs -timeout=20m -run="$(VERBS)" ./cmd/rddp/internal/run
+	$(GO) test -count=1 -v -tags=verbs -timeout=60m -run="$(VERBS)" ./cmd/rddp/internal/run
 
 # The same as a step of a tier: without the tables, and a test that fails runs again. Building the suites takes too long for it.
 verbsquick: verbs-programs bin/tier
 	$(TIER) test -retries=2 -- -count=1 -tags=verbs -timeout=10m -run="$(VERBS)" -skip='$(SUITES)' ./cmd/rddp/internal/run
 
 suites: verbs-suites
-	$(GO) test -count=1 -v -tags=verbs -timeout=10m -run='$(SUITES)' ./cmd/rddp/internal/run
+	$(GO) test -count=1 -v -tags=verbs -timeout=40m -run='$(SUITES)' ./cmd/rddp/internal/run
+
+# Without the suites that take minutes.
+suitesquick: verbs-suites
+	$(GO) test -count=1 -v -tags=verbs -timeout=10m -run='$(SUITES)/^(rdmacm|ib)$$' ./cmd/rddp/internal/run
 
 # Test suites that Debian's packages leave out are built once, in the user's cache.
 verbs-suites:
