@@ -32,27 +32,62 @@ func isCall(m Memory, addr uint64) (target uint64, known, ok bool) {
 	return 0, false, false
 }
 
-// landing is the instruction at which indirect calls may land.
+// landing is the instruction at which indirect calls may land. x86asm takes its first byte for a
+// prefix.
 const landing = "\xf3\x0f\x1e\xfa"
 
-// goesTo reports whether a call of target arrives at a function: directly, or by the jump with
-// which files call functions of other files.
+// decode returns the first instruction of code.
+func decode(code []byte) (i x86asm.Inst, ok bool) {
+	if bytes.HasPrefix(code, []byte(landing)) {
+		return x86asm.Inst{Op: x86asm.NOP, Len: len(landing)}, true
+	}
+	i, err := x86asm.Decode(code, 64)
+	return i, err == nil && i.Len <= len(code)
+}
+
+// maxJumps bounds the instructions between a call and the function that it arrives at.
+const maxJumps = 16
+
+// goesTo reports whether a call of target arrives at a function: directly, or by jumps before
+// anything is on the stack. Files call functions of other files so, and functions end so in a call.
 func goesTo(m Memory, target, function uint64) bool {
-	if target == function {
-		return true
+	budget := maxJumps
+	return arrives(m, target, function, &budget)
+}
+
+// arrives is goesTo, for at most so many instructions.
+func arrives(m Memory, at, function uint64, budget *int) bool {
+	for at != function {
+		const most = 15 // bytes of an instruction
+		var b [most]byte
+		if *budget == 0 || m.Read(b[:], at) != nil {
+			return false
+		}
+		*budget--
+		i, ok := decode(b[:])
+		if !ok {
+			return false
+		}
+		at += uint64(i.Len)
+		to, isTarget := uint64(0), false
+		switch x := i.Args[0].(type) {
+		case x86asm.Rel:
+			to, isTarget = at+uint64(int64(x)), true
+		case x86asm.Mem: // a pointer beside the code
+			if i.Op == x86asm.JMP && x.Base == x86asm.RIP {
+				to, isTarget = word(m, at+uint64(x.Disp))
+			}
+		}
+		switch _, k := moves(&i); {
+		case i.Op == x86asm.JMP && isTarget:
+			at = to
+		case i.Op == x86asm.CALL, k != still && !isTarget:
+			return false
+		case isTarget && arrives(m, to, function, budget):
+			return true
+		}
 	}
-	var b [16]byte
-	if m.Read(b[:], target) != nil {
-		return false
-	}
-	jump := bytes.TrimPrefix(b[:], []byte(landing))
-	jump = bytes.TrimPrefix(jump, []byte{0xf2})
-	if !bytes.HasPrefix(jump, []byte{0xff, 0x25}) {
-		return false
-	}
-	next := target + uint64(len(b)-len(jump)) + 6
-	to, ok := word(m, next+uint64(int64(int32(binary.LittleEndian.Uint32(jump[2:])))))
-	return ok && to == function
+	return true
 }
 
 // maxCode bounds the bytes of a function that are looked at.
@@ -72,14 +107,11 @@ func frameSize(m Memory, begin, pc uint64) (size int64, ok bool) {
 	size = wordLen
 	prologue, has := true, false
 	for len(code) > 0 {
-		i, err := x86asm.Decode(code, 64)
-		if err != nil {
-			if !bytes.HasPrefix(code, []byte(landing)) {
-				return 0, false
-			}
-			i = x86asm.Inst{Op: x86asm.NOP, Len: len(landing)}
+		i, ok := decode(code)
+		if !ok {
+			return 0, false
 		}
-		code = code[min(i.Len, len(code)):]
+		code = code[i.Len:]
 		n, k := moves(&i)
 		switch {
 		case k == ends:

@@ -88,6 +88,7 @@ func TestSites(t *testing.T) {
 		{"a library that is not optimized", "-g -O2", "-O0", place},
 		{"a library with frame pointers", "-g -O2", "-O2 -fno-omit-frame-pointer", place},
 		{"all with frame pointers", "-g -O2 -fno-omit-frame-pointer", "-O2 -fno-omit-frame-pointer", place},
+		{"a library with frame pointers and landing places", "-g -O2", "-O2 -fno-omit-frame-pointer -fcf-protection", place},
 		{"a stripped library", "-g -O2", "-O2 -s", place},
 		{"static", "-g -O2 -static", "", place},
 		{"static and not optimized", "-g -O0 -static", "", place},
@@ -98,6 +99,7 @@ func TestSites(t *testing.T) {
 		{"with symbols", "-O2", "-O2", symbol},
 		{"stripped", "-O2 -s", "-O2", address},
 		{"static with symbols", "-O2 -static", "", symbol},
+		{"with AddressSanitizer", "-g -O2 -fsanitize=address", "-O2 -DDIRECT", place}, // its read ends in a jump to the function that reads
 		{"static and stripped", "-O2 -s -static", "", `^$`},
 		{"without frame tables", "-g -O2", "-O2 -fno-asynchronous-unwind-tables -fno-unwind-tables", `^$`},
 	} {

@@ -18,9 +18,10 @@ func isVerbs(name string) bool { return strings.HasPrefix(name, "libibverbs") }
 func isManager(name string) bool { return strings.HasPrefix(name, "librdmacm") }
 
 // innerFiles are those whose frames are not the program's own: rdma-core with its providers, the C
-// library with its loader, and what the sanitizers put in front of it.
+// library with its loader, what the sanitizers put in front of it, and valgrind's tools: the stack
+// of a program under valgrind is not that of its thread.
 var innerFiles = regexp.MustCompile(`^(libibverbs|librdmacm|lib[a-z0-9]+-rdmav\d+\.so|librspreload|libc\.so|libc-[\d.]+\.so|libc\.musl|libpthread[-.]|` +
-	`ld-linux|ld-musl|ld-\d|ld\.so|\[vdso\]|lib(a|t|l|ub|hwa)san\.so)`)
+	`ld-linux|ld-musl|ld-\d|ld\.so|\[vdso\]|lib(a|t|l|ub|hwa)san\.so|(memcheck|helgrind|drd|massif|dhat|cachegrind|callgrind|lackey|none|exp-bbv)-amd64-linux$)`)
 
 func isInner(file string) bool { return innerFiles.MatchString(file) }
 

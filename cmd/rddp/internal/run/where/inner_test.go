@@ -5,7 +5,7 @@ import "testing"
 // TestInner: which files and functions are those of rdma-core and of the C library.
 func TestInner(t *testing.T) {
 	for _, name := range []string{
-		"libibverbs.so.1.14.44.0", "libibverbs-3a2f.so.1", "librdmacm.so.1.3.44.0", "librxe-rdmav34.so", "libsiw-rdmav59.so", "libc.so.6", "libc-2.31.so",
+		"libibverbs.so.1.14.44.0", "libibverbs-3a2f.so.1", "librdmacm.so.1.3.44.0", "librxe-rdmav34.so", "libsiw-rdmav59.so", "libc.so.6", "libc-2.31.so", "memcheck-amd64-linux",
 		"ld-linux-x86-64.so.2", "ld-musl-x86_64.so.1", "libpthread-2.31.so", "[vdso]", "libasan.so.8",
 	} {
 		if !isInner(name) {
