@@ -118,9 +118,9 @@ func Run(ctx context.Context, c Config) (status int, err error) {
 	served := make(chan error, 1)
 	go func() {
 		err := s.serve()
-		if err != io.EOF { // a call would wait for ever
+		if err != io.EOF { // each further call would wait for ever
 			s.log.Error("the program ends: its system calls cannot be answered any more", "err", err)
-			s.program.Signal(unix.SIGKILL)
+			s.program.Kill()
 		}
 		served <- err
 	}()

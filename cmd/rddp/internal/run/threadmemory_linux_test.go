@@ -4,6 +4,7 @@ package run
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"syscall"
 	"testing"
@@ -44,5 +45,28 @@ func TestWaiting(t *testing.T) {
 	}
 	if status := p.Wait(); !status.Exited() || status.ExitStatus() != 0 {
 		t.Errorf("the program: %v", status)
+	}
+}
+
+// TestKill: Kill ends all processes of a program, also those whose calls nobody answers.
+func TestKill(t *testing.T) {
+	p, err := seccomp.Start([]string{"sh", "-c", "sleep 1000 & sleep 1000"}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	c, err := p.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Kill()
+	if status := p.Wait(); status.Signal() != syscall.SIGKILL {
+		t.Errorf("the program: %v", status)
+	}
+	if p.Waits(c) {
+		t.Error("a thread still waits for an answer")
+	}
+	if _, err := p.Next(); err != io.EOF {
+		t.Errorf("after the end of all processes: %v, want EOF", err)
 	}
 }

@@ -36,8 +36,8 @@ func TestAwait(t *testing.T) {
 	}
 }
 
-// TestHears: a poll that a signal has interrupted says nothing, whatever else is true. It was taken
-// for the end of the last process, and then the program waited for answers for ever.
+// TestHears: POLLERR, which the kernel reports if a signal interrupts its poll, is neither a call
+// nor the end of the last process. It was taken for that end, and the program waited for ever.
 func TestHears(t *testing.T) {
 	for _, tt := range []struct {
 		events int16

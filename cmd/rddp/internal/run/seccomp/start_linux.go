@@ -217,6 +217,11 @@ func passOn(ours, args []string, fds ...int) (pid int, err error) {
 // Signal sends a signal to the program. It has no effect if the program has ended.
 func (p *Program) Signal(s syscall.Signal) { _ = unix.PidfdSendSignal(p.pidfd, s, nil, 0) }
 
+// Kill kills the program and all processes that it has started. Wait then returns SIGKILL.
+func (p *Program) Kill() {
+	_ = unix.Shutdown(p.report, unix.SHUT_RDWR) // to the guardian, this is the end of the supervisor
+}
+
 // Wait waits until the program and all processes that it has started have ended, and returns the
 // status of the program. It also releases the resources of p, except the Listener.
 func (p *Program) Wait() unix.WaitStatus {
