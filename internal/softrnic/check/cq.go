@@ -99,5 +99,5 @@ func (q *CQ) MayCome(signaled, receives, n int) (all []Finding) {
 // Unacknowledged is the event that a queue is destroyed with so many events that the program has
 // got and not acknowledged.
 func Unacknowledged(object, by string, n int) Finding {
-	return Finding{Events, object, fmt.Sprintf("%d events are not acknowledged by %s: its destruction waits for that, for ever", n, by)}
+	return Finding{Events, object, fmt.Sprintf("%s is missing for %d of its events: its destruction waits for that, for ever", by, n)}
 }

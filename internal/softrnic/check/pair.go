@@ -221,7 +221,7 @@ func (p *Pair) Ends(waiting []bool) (all []Finding) {
 	}
 	if n > 0 {
 		all = append(all, Finding{Unfinished, p.Name, fmt.Sprintf(
-			"the program has destroyed it while %d signaled work requests were under way, and nothing tells whether these are carried out: poll their completions first", n)})
+			"the program has destroyed it while signaled work requests were under way (%d), and nothing tells whether these are carried out: poll their completions first", n)})
 	}
 	if p.denied > 1 { // the first time may have told the program to do something else
 		all = append(all, Finding{SendQueue, p.Name, fmt.Sprintf(

@@ -110,14 +110,14 @@ func (q *CQ) Waits(w Waiting, n int, others bool) (all []Finding) {
 	text := ""
 	switch v {
 	case askedLate:
-		text = "the program waits for an event that it has asked for while %d completions were there, and has not polled since: no event tells of them, so poll once more after ibv_req_notify_cq"
+		text = "the program waits for an event that it has asked for while completions were there (%d), and has not polled since: no event tells of them, so poll once more after ibv_req_notify_cq"
 	case notAsked:
-		text = "the program waits for an event while %d completions are there, and has not asked for one since the last: each ibv_req_notify_cq gives one event"
+		text = "the program waits for an event while completions are there (%d), and has not asked for one since the last: each ibv_req_notify_cq gives one event"
 		if e.by == 0 {
-			text = "the program waits for an event while %d completions are there, and has never asked for one by ibv_req_notify_cq"
+			text = "the program waits for an event while completions are there (%d), and has never asked for one by ibv_req_notify_cq"
 		}
 	case askedForSolicited:
-		text = "the program has waited for an event for solicited messages while %d completions were there, and none that came was one: their senders have not set IBV_SEND_SOLICITED"
+		text = "the program has waited for an event for solicited messages while completions were there (%d), and none that came was one: their senders have not set IBV_SEND_SOLICITED"
 	}
 	f := Finding{Armed, q.Name, fmt.Sprintf(text, n)}
 	if v == askedForSolicited { // a message that comes later may be one
