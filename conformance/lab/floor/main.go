@@ -1,6 +1,7 @@
 // Floor measures plain TCP with an extra round trip, or extra state, for each connection. It uses
 // none of rddp's code. Its figures are a lower bound for those of rddp perf --scale: how fast many
-// connections can be, and how fast a connection can be opened.
+// connections can be, and how fast a connection can be opened; and for those of its Writes one by
+// one.
 //
 // Usage: floor [-conns list] [-lines list] [-opened n] [-rounds n] [-time duration]
 //
@@ -62,7 +63,7 @@ func main() {
 	flag.Var(&lines, "lines", "numbers of cache lines for each message and end")
 	opened := flag.Int("opened", 500, "number of connections that one round opens")
 	rounds := flag.Int("rounds", 5, "number of rounds")
-	d := flag.Duration("time", 2*time.Second, "time of one run of many connections")
+	d := flag.Duration("time", 2*time.Second, "time of one run of many connections, or of Writes")
 	server := flag.String("server", "", "be the other process: echo N, open, or write")
 	flag.Parse()
 	if flag.NArg() > 0 || *opened < 1 || *rounds < 1 || *d <= 0 {
@@ -73,7 +74,10 @@ func main() {
 	if *server != "" {
 		err = serve(*server)
 	} else {
-		err = errors.Join(measure(conns, lines, *opened, *rounds, *d), measureWrites(*rounds, *d))
+		err = measure(conns, lines, *opened, *rounds, *d)
+		if err == nil {
+			err = measureWrites(*rounds, *d)
+		}
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "floor:", err)

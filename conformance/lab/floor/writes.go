@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"encoding/binary"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -42,8 +43,9 @@ func takeWrites(c net.Conn, w work) {
 		if err != nil {
 			return
 		}
-		if w.CRC && crc32.Checksum(b[:frame-fpduTrailer], castagnoli) == 0 {
-			return // never: it keeps the sum in use
+		sum := binary.LittleEndian.Uint32(b[frame-fpduTrailer:])
+		if w.CRC && crc32.Checksum(b[:frame-fpduTrailer], castagnoli) != sum {
+			return
 		}
 		copy(place, b[fpduHeader:])
 		if _, err := r.Discard(frame); err != nil {
@@ -76,7 +78,7 @@ func writes(w work, d time.Duration) (speed, error) {
 			}
 			if w.CRC {
 				sum := crc32.Update(crc32.Checksum(header, castagnoli), castagnoli, payload)
-				trailer[0] = byte(sum)
+				binary.LittleEndian.PutUint32(trailer, sum)
 			}
 			frame := net.Buffers{header, payload, trailer}
 			if _, err := frame.WriteTo(c); err != nil {
