@@ -31,7 +31,10 @@ func rungFile(t *testing.T, d *doorbell) *openFile {
 	if f.ctx, err = dev.Open(f.deviceMemory()); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { d.remove(f); f.ctx.Close() }) // a look may be under way; it is over before the memory is unmapped
+	t.Cleanup(func() {
+		d.remove(f) // waits for a look that is under way, before the memory is unmapped
+		f.ctx.Close()
+	})
 	if err := d.add(f); err != nil {
 		t.Fatal(err)
 	}

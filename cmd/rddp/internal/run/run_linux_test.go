@@ -114,12 +114,13 @@ func under(args ...string) *exec.Cmd {
 	return c
 }
 
-// pairTime is the maximum time for a pair of programs. Most take less than a second.
+// pairTime is the maximum time for a program or two under supervisors. Most take less than a
+// second.
 const pairTime = 2 * time.Minute
 
-// abortLate ends supervisors that have not ended after a time: they print their stacks, and their
-// programs end with them. over reports whether it came to that; the caller calls it when they have
-// ended.
+// abortLate sends SIGABRT to supervisors that still run after a time: they print their stacks, and
+// their programs end with them. The caller calls over when the supervisors have ended. It reports
+// whether they were sent the signal.
 func abortLate(t testing.TB, limit time.Duration, started ...*exec.Cmd) (over func() bool) {
 	stuck := time.AfterFunc(limit, func() {
 		for _, c := range started {

@@ -129,7 +129,7 @@ func printed(t *testing.T, c *exec.Cmd) string {
 // its tests, and an alarm in a verb that waits for an event makes qperf wait for ever.
 func TestQperf(t *testing.T) {
 	const script = `qperf --listen_port $1 & a=$!
-qperf --listen_port $1 --wait_server 20 -cm1 -P 1 -t 1 127.0.0.1 rc_lat rc_rdma_read_lat rc_rdma_write_bw ver_rc_compare_swap ver_rc_fetch_add; b=$?
+qperf --listen_port $1 --wait_server 20 -cm1 -cp1 -t 1 127.0.0.1 rc_lat rc_rdma_read_lat rc_rdma_write_bw ver_rc_compare_swap ver_rc_fetch_add; b=$?
 kill $a; wait; exit $b`
 	out := printed(t, under("sh", "-c", script, "sh", strconv.Itoa(freePort(t))))
 	if got := strings.Count(out, "latency") + strings.Count(out, "bw  ") + strings.Count(out, "msg_rate"); got != 5 {

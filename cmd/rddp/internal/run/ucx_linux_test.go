@@ -27,10 +27,11 @@ const ucxFile = "testdata/ucx.txt"
 const ucxHead = `# UCX's own tests that are skipped under rddp run, with UCX's reasons, and the number of tests of each suite. TestUCX -update wrote this file.
 `
 
-// ucxLeftOut are the tests that measure how fast UCX is, and two that end the process most of the
-// time, or sometimes: they unmap memory that Writes or Sends are on their way to or from, and whose
-// registration UCX keeps. A card has pinned the pages, and uses them although the program does not
-// have them any more. This device has nothing but the program's addresses.
+// ucxLeftOut are the tests that measure how fast UCX is, and two that unmap memory which a Write or
+// a Send is still to use, and whose registration UCX keeps. A card has pinned the pages, and uses
+// them although the program does not have them any more. This device has nothing but the program's
+// addresses, so the work request fails, and UCX ends the process: in the one test most of the time,
+// in the other now and then.
 const ucxLeftOut = "*perf*:*test_uct_event.am_*:*uct_p2p_rma_test_xfer.fence/*:ud_verbs/test_uct_ep.destroy_entity_after_send/*"
 
 // ucxSuites are the suites, by the beginning of the names of their tests.
