@@ -65,18 +65,19 @@ var errSTagInUse = errors.New("ddp: STag belongs to another Region")
 
 var errMemoryRange = errors.New("ddp: a Region of RegisterMemory has at least 1 byte, and ends at 2^63-1 or before")
 
-// fetch copies the len(p) bytes at TO to into p. The caller holds the Region: see hold.
-func (r *Region) fetch(p []byte, to uint64) error {
+// fetch copies the len(p) bytes at TO to into p, for an access that needs a right. The caller holds
+// the Region: see hold.
+func (r *Region) fetch(p []byte, to uint64, need Access) error {
 	if _, err := r.memory.(io.ReaderAt).ReadAt(p, int64(to-r.base)); err != nil {
-		return r.lost(to, uint64(len(p)), err)
+		return r.lost(to, uint64(len(p)), need, err)
 	}
 	return nil
 }
 
-// store copies p to TO to. The caller holds the Region.
-func (r *Region) store(p []byte, to uint64) error {
+// store copies p to TO to, for an access that needs a right. The caller holds the Region.
+func (r *Region) store(p []byte, to uint64, need Access) error {
 	if _, err := r.memory.WriteAt(p, int64(to-r.base)); err != nil {
-		return r.lost(to, uint64(len(p)), err)
+		return r.lost(to, uint64(len(p)), need, err)
 	}
 	return nil
 }
@@ -87,14 +88,14 @@ var updating locks.Mutex[locks.Updating]
 
 // update is updateWord for far memory. It is atomic with regard to every other update of far
 // memory, but not with regard to the owner of the memory.
-func (r *Region) update(to uint64, f func(uint64) uint64) (old uint64, err error) {
+func (r *Region) update(to uint64, f func(uint64) uint64, need Access) (old uint64, err error) {
 	if to%wordLen != 0 {
 		return 0, ErrMisaligned
 	}
 	updating.Lock()
 	defer updating.Unlock()
 	var b [wordLen]byte
-	if err := r.fetch(b[:], to); err != nil {
+	if err := r.fetch(b[:], to, need); err != nil {
 		return 0, err
 	}
 	old = binary.NativeEndian.Uint64(b[:])
@@ -103,13 +104,13 @@ func (r *Region) update(to uint64, f func(uint64) uint64) (old uint64, err error
 		return old, nil
 	}
 	binary.NativeEndian.PutUint64(b[:], v)
-	return old, r.store(b[:], to)
+	return old, r.store(b[:], to, need)
 }
 
 // lost returns the error of an access that far memory has refused. To the peer it is an access that
 // the Region does not allow: the owner of the memory has taken it back, or has protected it.
-func (r *Region) lost(to, n uint64, err error) error {
-	e := r.refuse(CodeInvalidSTag, to, n, 0, nil)
+func (r *Region) lost(to, n uint64, need Access, err error) error {
+	e := r.refuse(CodeInvalidSTag, to, n, need, nil)
 	e.Denied, e.Memory = true, err
 	return e
 }

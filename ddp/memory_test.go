@@ -121,7 +121,7 @@ func TestMemoryRefusesWrite(t *testing.T) {
 	}
 	p.r.Deliver(math.MaxUint64)
 	var access *AccessError
-	if err := p.r.Err(); !errors.As(err, &access) || !access.Denied || access.TO != farBase+200 || !errors.Is(err, errBadByte) {
+	if err := p.r.Err(); !errors.As(err, &access) || !access.Denied || access.TO != farBase+200 || access.Need != RemoteWrite || !errors.Is(err, errBadByte) {
 		t.Errorf("error %v, want that of the third segment", err)
 	}
 }
@@ -149,12 +149,15 @@ func TestMemorySource(t *testing.T) {
 			t.Errorf("%d bytes: %x, %v", n, got, s.Err())
 		}
 		m.bad = 10 + n - 1
-		s.Start(&Message{Tagged: true, Len: uint32(n), Source: r, SourceTO: farBase + 10})
-		for s.Next(114) {
-			s.Release()
-		}
-		if !errors.Is(s.Err(), errBadByte) {
-			t.Errorf("the Sender's error is %v, want that of the memory", s.Err())
+		for _, by := range []*Stream{nil, NewStream(d, stream)} {
+			s.Start(&Message{Tagged: true, Len: uint32(n), Source: r, SourceTO: farBase + 10, SourceStream: by})
+			for s.Next(114) {
+				s.Release()
+			}
+			var access *AccessError
+			if !errors.Is(s.Err(), errBadByte) || !errors.As(s.Err(), &access) || (access.Need == RemoteRead) != (by != nil) {
+				t.Errorf("for %v the Sender's error is %v, want that of the memory", by, s.Err())
+			}
 		}
 		r.Deregister() // waits forever if the Sender still holds the Region
 	}
@@ -296,7 +299,7 @@ func TestRegisterSink(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = s.store(bytes.Repeat([]byte{7}, 200), r.TO()+100)
+	err = s.store(bytes.Repeat([]byte{7}, 200), r.TO()+100, ReadSink)
 	s.mu.RUnlock()
 	if err != nil || m.b[99] != guard || m.b[100] != 7 || m.b[299] != 7 || m.b[300] != guard {
 		t.Errorf("%v, and other bytes are there", err)

@@ -199,7 +199,7 @@ func (r *Receiver) putTagged(s *segment, h TaggedHeader, need Access) error {
 	}
 	defer region.mu.RUnlock() // +checklocksforce: hold has locked it; the copy may panic
 	if s.payload != nil && region.memory != nil {
-		return region.store(s.payload, h.TO)
+		return region.store(s.payload, h.TO, need)
 	}
 	if s.payload != nil && mem != nil {
 		region.putAround(mem, s.payload, region.span(h.TO, s.n()), r.earlySpans)

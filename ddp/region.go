@@ -196,7 +196,7 @@ func (r *Region) update64(off int, f func(uint64) uint64, s *Stream) (old uint64
 	}
 	defer r.mu.RUnlock() // +checklocksforce: hold has locked it
 	if r.memory != nil {
-		return r.update(r.base+uint64(off), f)
+		return r.update(r.base+uint64(off), f, s.needs(RemoteAtomic))
 	}
 	return updateWord(mem, f)
 }

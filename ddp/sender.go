@@ -240,7 +240,7 @@ func (s *Sender) fetch(n uint64, headerLen int) error {
 	if p == nil {
 		p = make([]byte, n)
 	}
-	if err := s.m.Source.fetch(p, s.m.SourceTO+s.done); err != nil {
+	if err := s.m.Source.fetch(p, s.m.SourceTO+s.done, s.m.SourceStream.needs(RemoteRead)); err != nil {
 		return err
 	}
 	s.payload = append(s.payload, p)

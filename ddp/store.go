@@ -16,7 +16,7 @@ func (r *Region) Store(off int, p []byte) error {
 		return err
 	}
 	if r.memory != nil && n > 0 {
-		return r.store(p, to)
+		return r.store(p, to, 0)
 	}
 	if r.mem != nil {
 		copy(r.mem[to-r.base:], p)

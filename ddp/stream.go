@@ -44,6 +44,15 @@ func (s *Stream) Discard() {
 // Discards reports whether Discard has been called.
 func (s *Stream) Discards() bool { return s.discards.Load() }
 
+// needs returns the right that an access for the peer of s needs. Without a stream it is the owner
+// of the memory who accesses it, and needs none.
+func (s *Stream) needs(a Access) Access {
+	if s == nil {
+		return 0
+	}
+	return a
+}
+
 // Update64 is [Region.Update64] for an atomic that the peer of s has asked for. After Discard the
 // error is an [*AccessError].
 func (s *Stream) Update64(r *Region, off int, f func(uint64) uint64) (old uint64, err error) {

@@ -130,7 +130,11 @@ func (pd *protectionDomain) explain(key uint32, addr, n uint64, right uverbs.Acc
 	case m == nil:
 		return pd.keys.fate(key, pd)
 	}
-	return cmp.Or(m.outside(addr, n), m.lacks(right), "the program does not have that memory any more, or may not write it")
+	does := "read"
+	if right&(uverbs.LocalWrite|uverbs.RemoteWrite|uverbs.RemoteAtomic) != 0 {
+		does = "write"
+	}
+	return cmp.Or(m.outside(addr, n), m.lacks(right), "the program does not have that memory any more, or may not "+does+" it")
 }
 
 // outside says how n bytes at addr are not all in m, or "".
