@@ -85,7 +85,7 @@ type Counts struct {
 	Findings   int // that are mistakes
 	Notes      int
 	Suppressed int
-	Repeated   int // about an object that has one of that kind, or beyond what is remembered
+	Repeated   int // no news about an object that has one of that kind, or beyond what is remembered
 }
 
 // maxFindings bounds the mistakes, and the other findings, that a Report remembers. Those behind
@@ -96,11 +96,23 @@ const maxFindings = 10000
 type Report struct {
 	Suppress []Suppression
 	// mistakes are the findings that count, and others the notes and those that are suppressed
-	mistakes, others map[about]struct{}
+	mistakes, others map[about]texts
 	counts           Counts
 }
 
-// about is what can have one finding.
+// texts are what has been found wrong with an object, as far as that is remembered.
+type texts []string
+
+// maxRefused bounds the different findings of kind Refused that an object can have.
+const maxRefused = 16
+
+// repeats reports whether f is no news about an object that has t. Of most kinds an object has one
+// finding, but what is refused for another reason is another mistake.
+func (t texts) repeats(f Finding) bool {
+	return f.Kind != Refused || len(t) == maxRefused || slices.Contains(t, f.Text)
+}
+
+// about is what can have one finding, and several of kind Refused.
 type about struct {
 	kind   Kind
 	object string
@@ -117,14 +129,14 @@ func (r *Report) Add(f Finding) bool {
 		seen, n = &r.others, &r.counts.Notes
 	}
 	a := about{f.Kind, f.Object}
-	if _, ok := (*seen)[a]; ok || *n >= maxFindings || len(*seen) >= maxFindings {
+	if t, ok := (*seen)[a]; ok && t.repeats(f) || *n >= maxFindings || len(*seen) >= maxFindings {
 		r.counts.Repeated++
 		return false
 	}
 	if *seen == nil {
-		*seen = make(map[about]struct{})
+		*seen = make(map[about]texts)
 	}
-	(*seen)[a] = struct{}{}
+	(*seen)[a] = append((*seen)[a], f.Text)
 	*n++
 	return !suppressed
 }

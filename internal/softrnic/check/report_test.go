@@ -26,6 +26,36 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// TestRefusals: what is refused for another reason is another mistake, up to a number of them.
+func TestRefusals(t *testing.T) {
+	var r Report
+	for _, tt := range []struct {
+		f    Finding
+		news bool
+	}{
+		{Finding{Refused, "QP 1", "port_num 2"}, true},
+		{Finding{Refused, "QP 1", "port_num 2"}, false},
+		{Finding{Refused, "QP 1", "RESET to RTS"}, true},
+		{Finding{Refused, "QP 1", "port_num 2"}, false},
+		{Finding{Refused, "QP 2", "port_num 2"}, true},
+		{Finding{State, "QP 1", "a"}, true},
+		{Finding{State, "QP 1", "b"}, false},
+	} {
+		if news := r.Add(tt.f); news != tt.news {
+			t.Errorf("%v: news %t, want %t", tt.f, news, tt.news)
+		}
+	}
+	n := 0
+	for i := range 2 * maxRefused {
+		if r.Add(Finding{Refused, "QP 3", strings.Repeat("x", i)}) {
+			n++
+		}
+	}
+	if n != maxRefused {
+		t.Errorf("%d refusals of one object, want %d", n, maxRefused)
+	}
+}
+
 // TestReportIsBounded: a program that makes the same mistake with ever new objects uses no memory
 // without bound.
 func TestReportIsBounded(t *testing.T) {
