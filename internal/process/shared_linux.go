@@ -67,6 +67,27 @@ func (p *Process) Private(addr, n uint64, do func(addr, n uint64)) error {
 	})
 }
 
+// HasRoom reports whether some memory of the process ends at addr, and nothing is mapped in the n
+// bytes behind it.
+func (p *Process) HasRoom(addr, n uint64) (bool, error) {
+	table, err := p.readMaps()
+	if err != nil {
+		return false, err
+	}
+	ends := false
+	for line := range bytes.Lines(table) {
+		from, to, _, ok := parseMap(line)
+		switch {
+		case !ok || to < addr:
+		case to == addr:
+			ends = true
+		case from < addr+n:
+			return false, nil
+		}
+	}
+	return ends, nil
+}
+
 // A mapping is a line of /proc/PID/maps: "from-to rights offset device inode path".
 type mapping struct {
 	from, to uint64

@@ -9,6 +9,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// TestHasRoom: memory can grow where nothing is mapped behind its end.
+func TestHasRoom(t *testing.T) {
+	p := self(t)
+	size := uintptr(os.Getpagesize())
+	b, err := unix.MmapPtr(-1, 0, nil, 8*size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.MunmapPtr(b, 8*size)
+	if err := unix.MunmapPtr(unsafe.Add(b, 2*size), 2*size); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		desc   string
+		end, n uintptr
+		want   bool
+	}{
+		{"as much as there is", 2, 2, true},
+		{"more", 2, 3, false},
+		{"in the middle of memory", 1, 1, false},
+		{"where no memory ends", 3, 1, false},
+	} {
+		got, err := p.HasRoom(uint64(uintptr(b)+tt.end*size), uint64(tt.n*size))
+		if got != tt.want || err != nil {
+			t.Errorf("%s: %t, %v, want %t", tt.desc, got, err, tt.want)
+		}
+	}
+}
+
 // TestPrivate: of some memory, the parts that are mapped shared are left out.
 func TestPrivate(t *testing.T) {
 	p := self(t)

@@ -58,7 +58,8 @@ func (s *supervisor) noteCall(c *seccomp.Call) {
 		return
 	}
 	isOf := func(p softrnic.Process) bool { r, ok := p.(*registrant); return ok && r.PID == pid }
-	for _, x := range givenUp(c) {
+	grows := func(addr, n uint64) bool { return s.growsInPlace(pid, addr, n) }
+	for _, x := range givenUp(c, grows) {
 		if s.where != nil {
 			s.where.Gives(pid, x.Addr, x.Len)
 		}
@@ -99,18 +100,31 @@ func (s *supervisor) noteExit(pid int) {
 	close(over)
 }
 
-// givenUp returns the memory that a call gives up for certain. If the kernel moves memory because
-// it grows, the device learns of it later.
-func givenUp(c *seccomp.Call) (all []check.Span) {
+// growsInPlace reports whether the kernel leaves memory of a process where it is if n bytes are
+// added to it at addr, its end. If nobody knows, nothing is given up.
+func (s *supervisor) growsInPlace(pid int, addr, n uint64) bool {
+	for _, f := range s.openFiles() {
+		if p := f.known(pid); p != nil {
+			room, err := p.HasRoom(addr, n)
+			return room || err != nil
+		}
+	}
+	return true // it has registered nothing
+}
+
+// givenUp returns the memory that a call gives up. grows reports whether n bytes can be added to
+// memory at addr, its end: if not, the kernel moves what grows.
+func givenUp(c *seccomp.Call, grows func(addr, n uint64) bool) (all []check.Span) {
 	x := check.Span{Addr: c.Args[0], Len: c.Args[1]}
 	if c.Kind == seccomp.Remap {
-		now := c.Args[2]
-		switch {
-		case c.Args[3]&unix.MREMAP_FIXED != 0: // what was at the new place is gone, too
+		now, flags := c.Args[2], c.Args[3]
+		switch moves := flags&unix.MREMAP_MAYMOVE != 0; {
+		case flags&unix.MREMAP_FIXED != 0: // what was at the new place is gone, too
 			all = append(all, check.Span{Addr: c.Args[4], Len: now})
 		case now < x.Len:
 			x = check.Span{Addr: x.Addr + now, Len: x.Len - now}
-		default:
+		case moves && flags&unix.MREMAP_DONTUNMAP != 0: // the pages go, whatever stays there
+		case !moves || now == x.Len || grows(x.Addr+x.Len, now-x.Len):
 			return nil
 		}
 	}
