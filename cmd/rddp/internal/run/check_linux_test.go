@@ -8,9 +8,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
+	"github.com/rddp/rddp/internal/softrnic/check"
 	"github.com/rddp/rddp/internal/testkit/guest"
 )
 
@@ -129,11 +134,16 @@ func TestSilentDoorbell(t *testing.T) {
 	}
 }
 
-// TestCheckSignaled: the log has the number of findings also if a signal ends the program.
+// TestCheckSignaled: the log has the number of findings also if a signal ends the program, and
+// once: the supervisor may run on for a moment after it has sent itself that signal.
 func TestCheckSignaled(t *testing.T) {
-	lines, _ := findings(t, checked("sh", "-c", "kill -TERM $$"))
-	if len(lines) != 1 || !strings.Contains(lines[0], "msg=checked findings=0") {
-		t.Errorf("the log is %q", lines)
+	for range 10 {
+		for _, sig := range []string{"TERM", "ABRT"} {
+			lines, _ := findings(t, checked("sh", "-c", "kill -"+sig+" $$"))
+			if len(lines) != 1 || !strings.Contains(lines[0], "msg=checked findings=0") {
+				t.Errorf("%s: the log is %q", sig, lines)
+			}
+		}
 	}
 }
 
@@ -176,4 +186,36 @@ func TestChannelIsLeft(t *testing.T) {
 	_ = child.Process.Kill()
 	_ = child.Wait()
 	want("the child has ended", false)
+}
+
+// TestGivenUp: mremap gives up what it moves, and what it cuts off.
+func TestGivenUp(t *testing.T) {
+	const at, to, n = 0x10000, 0x90000, 0x2000
+	whole := check.Span{Addr: at, Len: n}
+	for _, tt := range []struct {
+		desc             string
+		old, size, flags uint64
+		room             bool
+		want             []check.Span
+	}{
+		{"larger, with room", n, 2 * n, unix.MREMAP_MAYMOVE, true, nil},
+		{"larger, without room", n, 2 * n, unix.MREMAP_MAYMOVE, false, []check.Span{whole}},
+		{"larger, without room, and it may not move", n, 2 * n, 0, false, nil},
+		{"smaller", n, n / 2, unix.MREMAP_MAYMOVE, false, []check.Span{{Addr: at + n/2, Len: n / 2}}},
+		{"as large", n, n, unix.MREMAP_MAYMOVE, false, nil},
+		{"to a place", n, n, unix.MREMAP_MAYMOVE | unix.MREMAP_FIXED, true, []check.Span{{Addr: to, Len: n}, whole}},
+		{"without its pages", n, n, unix.MREMAP_MAYMOVE | unix.MREMAP_DONTUNMAP, true, []check.Span{whole}},
+		{"once more", 0, n, unix.MREMAP_MAYMOVE, false, nil},
+	} {
+		c := &seccomp.Call{Kind: seccomp.Remap, Args: [6]uint64{at, tt.old, tt.size, tt.flags, to}}
+		got := givenUp(c, func(addr, more uint64) bool {
+			if addr != at+tt.old || more != tt.size-tt.old {
+				t.Errorf("%s: room for %#x bytes at %#x is asked for", tt.desc, more, addr)
+			}
+			return tt.room
+		})
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %#x, want %#x", tt.desc, got, tt.want)
+		}
+	}
 }

@@ -96,7 +96,7 @@ func Run(ctx context.Context, c Config) (status int, err error) {
 	}
 	s.program, err = seccomp.Start(c.Args, s.calls())
 	if e := (*seccomp.EndedError)(nil); errors.As(err, &e) {
-		return s.endBy(e.Signal), nil
+		return s.ends(unix.WaitStatus(e.Signal), 0), nil // as if it had begun
 	}
 	switch {
 	case errors.Is(err, seccomp.ErrNotFound):
@@ -124,16 +124,7 @@ func Run(ctx context.Context, c Config) (status int, err error) {
 		}
 		served <- err
 	}()
-	status, err = s.wait(served)
-	if s.checked != nil {
-		s.close() // what is left is known then
-		if s.checked.Summarize().Findings > 0 && status == 0 && err == nil {
-			status = c.CheckStatus
-		}
-		s.where.Close()
-	}
-	s.faults.Report()
-	return status, err
+	return s.ends(s.wait(served), c.CheckStatus), nil
 }
 
 // calls returns the calls that must be intercepted besides those about the device.
@@ -159,7 +150,7 @@ func newSupervisor(c Config) (*supervisor, error) {
 		checked = check.NewReporter(c.Log, c.Suppress)
 	}
 	faults := fault.New(c.Faults, c.Log)
-	d, err := softrnic.New(softrnic.Config{Addresses: c.Addresses, Log: c.Log, Faults: faults, NoAtomics: c.IWARP, Check: checked, Trace: tracer, Capture: captured.writer()})
+	d, err := softrnic.New(softrnic.Config{Addresses: c.Addresses, Log: c.Log, Faults: faults, RNIC: c.IWARP, Check: checked, Trace: tracer, Capture: captured.writer()})
 	if err != nil {
 		return nil, err
 	}
@@ -447,28 +438,37 @@ func errnoOf(err error) syscall.Errno {
 	return syscall.EIO
 }
 
-// wait waits until the program and all processes that it has started have ended.
-func (s *supervisor) wait(served <-chan error) (int, error) {
+// wait waits until the program and all processes that it has started have ended. It returns the
+// status of the program.
+func (s *supervisor) wait(served <-chan error) unix.WaitStatus {
 	status := s.program.Wait()
 	<-served
 	if s.tcp != nil {
 		s.tcp.drain()
 	}
-	if status.Signaled() {
-		return s.endBy(status.Signal()), nil
-	}
-	return status.ExitStatus(), nil
+	return status
 }
 
-// endBy ends this process by the signal that ended the program. If that fails, it returns the exit
-// status.
-func (s *supervisor) endBy(sig syscall.Signal) int {
-	s.close()
-	if s.checked != nil {
-		s.checked.Summarize()
+// ends logs what was found, once the program has ended with a status, and returns the exit status:
+// found, if there are findings and the program had 0. If a signal has ended the program, ends ends
+// this process by it, and returns only if the signal is ignored.
+func (s *supervisor) ends(status unix.WaitStatus, found int) (exit int) {
+	s.close() // what is left is known then
+	exit = status.ExitStatus()
+	if status.Signaled() {
+		exit = 128 + int(status.Signal())
 	}
-	endBy(sig)
-	return 128 + int(sig)
+	if s.checked != nil {
+		if s.checked.Summarize().Findings > 0 && exit == 0 {
+			exit = found
+		}
+		s.where.Close()
+	}
+	s.faults.Report()
+	if status.Signaled() {
+		endBy(status.Signal())
+	}
+	return exit
 }
 
 var errNoRoom = fmt.Errorf("no free descriptor: %w", syscall.EMFILE)
