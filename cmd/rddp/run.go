@@ -180,6 +180,9 @@ func tcpOf(c *cli.Command, cfg *supervise.Config) (err error) {
 	if cfg.TCPTimeout = c.Duration("timeout"); cfg.TCPTimeout <= 0 {
 		return usage("--timeout %v: must be more than zero", cfg.TCPTimeout)
 	}
+	if c.IsSet("timeout") && len(cfg.TCP)+len(cfg.TCPListen) == 0 {
+		return usage("--timeout needs --tcp or --tcp-listen")
+	}
 	cfg.Insecure, cfg.PlainToo = c.Bool("insecure"), c.Bool("plain-too")
 	return tlsOf(c, cfg)
 }

@@ -23,6 +23,7 @@ func TestRunUsage(t *testing.T) {
 		{"--tcp-listen 80 true", `--tcp-listen: rule "80": want [ADDRESS[/BITS]]:PORT[-PORT]`},
 		{"--tls-self true", "--tls-self needs --tcp or --tcp-listen"},
 		{"--plain-too true", "--plain-too needs --tcp or --tcp-listen"},
+		{"--timeout 3s true", "--timeout needs --tcp or --tcp-listen"},
 		{"--plain-too --tcp :80 true", "--plain-too needs TLS"},
 		{"--tls-self --tcp :80 true", "--tls-self: this end is the TLS client"},
 		{"--tls-ca f --tcp-listen :80 true", "--tls-ca: this end is the TLS server"},

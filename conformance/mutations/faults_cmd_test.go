@@ -225,7 +225,7 @@ var cmdFaults = []Fault{
 		Old: "return t.untouched(to, err32Bit)", New: "_, _ = t.untouched(to, err32Bit)\n		return 0, false",
 		Package: "cmd/rddp/internal/run", Tests: "^TestTCP32Bit$"},
 	{Name: "an RNIC says that it has atomics", File: "internal/softrnic/context.go",
-		Old: "if c.dev.noAtomics {", New: "if false {",
+		Old: "if c.dev.rnic {", New: "if false {",
 		Package: "internal/softrnic", Tests: "^TestNoAtomics$"},
 	{Name: "a newcomer displaces nobody", File: "internal/admission/place.go",
 		Old: "if c.isOverfullLocked() {", New: "if false && c.isOverfullLocked() {",

@@ -353,7 +353,7 @@ func (c *commands) QueryDevice() uverbs.Device {
 	if c.check != nil && !c.dev.strict { // as of common cards
 		d.MaxRead, d.MaxSGE, d.MaxReadSGE = check.MostReads, check.MostSGEs, check.MostSGEs
 	}
-	if c.dev.noAtomics {
+	if c.dev.rnic {
 		d.Atomics = uverbs.AtomicNone
 		d.Paging.RC &^= uverbs.PagingAtomic
 	}

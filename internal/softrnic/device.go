@@ -34,9 +34,9 @@ type Config struct {
 	Faults *fault.Injector
 	// OnlyTCP says that even peers on this host are connected by TCP, instead of through memory.
 	OnlyTCP bool
-	// NoAtomics says that the device reports that it has no atomics. Queue pairs that are connected
-	// by rdma_cm in plain iWARP cannot carry them.
-	NoAtomics bool
+	// RNIC makes the device like a card for iWARP: it reports that it has no atomics, has RC queue
+	// pairs only, and programs cannot connect these by ibv_modify_qp, but by rdma_cm.
+	RNIC bool
 	// Check, if not nil, gets the mistakes of the programs.
 	Check *check.Reporter
 	// Trace, if not nil, gets what the device does.
@@ -54,7 +54,7 @@ type Device struct {
 	trace       *trace.Tracer   // nil if the device is not traced
 	capture     *pcapng.Writer  // nil if there is none
 	onlyTCP     bool            // even to peers on this host
-	noAtomics   bool            // see Config
+	rnic        bool            // see Config
 	limits      uverbs.Device   // its sizes
 	maxInline   uint32
 	strict      bool // see fault.Sizes
@@ -104,7 +104,7 @@ func New(c Config) (*Device, error) {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	d := &Device{
-		addresses: c.Addresses, log: c.Log, faults: c.Faults, check: c.Check, trace: c.Trace, capture: c.Capture, onlyTCP: c.OnlyTCP, noAtomics: c.NoAtomics,
+		addresses: c.Addresses, log: c.Log, faults: c.Faults, check: c.Check, trace: c.Trace, capture: c.Capture, onlyTCP: c.OnlyTCP, rnic: c.RNIC,
 		rnrTick: rnrTick, missMost: missMost, managerTime: managerTime, userOf: userOf,
 		pairs: make(map[uint32]*queuePair), warnings: make(warnings), contexts: make(map[*Context]struct{}),
 	}

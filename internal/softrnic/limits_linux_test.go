@@ -21,7 +21,7 @@ import (
 func TestNoAtomics(t *testing.T) {
 	const atomics, pagingRC, pagingAtomic = 40 + 4*17, 176 + 8 + 8, 1 << 4
 	for _, none := range []bool{false, true} {
-		d, err := New(Config{Addresses: []netip.Addr{localhost}, NoAtomics: none})
+		d, err := New(Config{Addresses: []netip.Addr{localhost}, RNIC: none})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,6 +38,27 @@ func TestNoAtomics(t *testing.T) {
 		if (kind == 0) != none || (rc&pagingAtomic == 0) != none || rc == 0 {
 			t.Errorf("without atomics %t: the kind is %d, memory on demand 0x%x", none, kind, rc)
 		}
+	}
+}
+
+// TestRNIC: as on cards for iWARP, a program can make RC queue pairs only, and not connect them
+// without rdma_cm.
+func TestRNIC(t *testing.T) {
+	d, err := New(Config{Addresses: []netip.Addr{localhost}, RNIC: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	p := newProgram(t, d)
+	for _, kind := range []uverbs.QPType{uverbs.UC, uverbs.UD} {
+		in := uverbs.QP{PD: p.pd, SendCQ: p.cq.Handle, RecvCQ: p.cq.Handle, Type: kind}
+		if _, _, err := p.ctx.Do(p, uverbs.CreateQP, in.AppendTo(nil), nil); !errors.Is(err, syscall.EOPNOTSUPP) {
+			t.Errorf("a queue pair of type %v: %v, want %v", kind, err, syscall.EOPNOTSUPP)
+		}
+	}
+	q := p.qp(nil)
+	if err := q.Join(p.gid, q.Num); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("a queue pair is connected by ibv_modify_qp: %v", err)
 	}
 }
 

@@ -130,6 +130,8 @@ func (c *commands) CreateQP(a uverbs.QP) (made uverbs.CreatedQP, err error) {
 	pd, sendCQ, recvCQ := c.pds[a.PD], c.cqs[a.SendCQ], c.cqs[a.RecvCQ]
 	srq := c.srqs[a.SRQ]
 	switch {
+	case c.dev.rnic && a.Type != uverbs.RC:
+		return made, uverbs.Refuse(syscall.EOPNOTSUPP, "an RNIC has no queue pair of type %v", a.Type)
 	case pd == nil:
 		return made, none("PD", a.PD)
 	case sendCQ == nil:
@@ -342,6 +344,9 @@ func (q *queuePair) checkLocked(a *uverbs.Change, from uverbs.State) error {
 	}
 	if err == nil && a.Mask&uverbs.MaskAddress != 0 {
 		err = d.checkAddress(&to.Address)
+	}
+	if err == nil && d.rnic && from == uverbs.Init && a.Mask&uverbs.MaskState != 0 && to.State == uverbs.RTR {
+		err = uverbs.Refuse(syscall.EINVAL, "INIT to RTR: an RNIC connects queue pairs by rdma_cm alone")
 	}
 	if r := (*uverbs.Refusal)(nil); errors.As(err, &r) {
 		return uverbs.Refuse(r.Errno, "qp_num %d, %s", q.num, r.Rule)
