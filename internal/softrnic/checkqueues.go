@@ -260,7 +260,8 @@ func (q *queuePair) checkRefused() {
 
 // checkPatience returns how long a message waits before a receive is said to be missing. On a card
 // it waits at least as long as min_rnr_timer says, so it is soon if the program has set a long
-// time.
+// time. It is also soon if there was no receive yet: the program has told the peer too early that
+// it is ready, and the next time the peer may be faster.
 func (q *queuePair) checkPatience() time.Duration {
 	if q.checked == nil {
 		return receivePatience
@@ -268,7 +269,7 @@ func (q *queuePair) checkPatience() time.Duration {
 	q.mu.Lock()
 	timer, managed := q.ctx.dev.rnrTime(q.life.attrs.MinRNRTimer), q.life.managed
 	q.mu.Unlock()
-	if managed || timer < receivePatience {
+	if (managed || timer < receivePatience) && q.recv.takenNow() > 0 {
 		return receivePatience
 	}
 	const soon = 2 * lookEvery

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -584,4 +585,26 @@ func TestCheckAccess(t *testing.T) {
 		t.Fatal(err)
 	}
 	log.has("the last 4 bytes are beyond the memory region")
+}
+
+// TestCheckFirstReceive: a message may wait for a receive for a while, but not for the first one.
+func TestCheckFirstReceive(t *testing.T) {
+	p, _, a, b := checkedPairs(t, nil)
+	for first := true; ; first = false {
+		var got time.Duration
+		for _, o := range p.ctx.shown.list() {
+			if q, ok := o.(*queuePair); ok && q.num == b.Num {
+				got = q.checkPatience()
+			}
+		}
+		if got == 0 || (got < receivePatience) != first {
+			t.Fatalf("a message may wait for %v, first %t", got, first)
+		}
+		if !first {
+			return
+		}
+		b.PostRecv(1, p.mr.Part(8192, 64))
+		post(t, a, guest.WR{Op: guest.OpSend, Flags: guest.Signaled, List: []guest.SGE{p.mr.Part(0, 64)}})
+		p.poll(2)
+	}
 }

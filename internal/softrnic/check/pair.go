@@ -228,8 +228,12 @@ func (p *Pair) Ends(waiting []bool) (all []Finding) {
 			"ibv_post_send has found no room %d times in a row, and the program has posted nothing since: these work requests are lost", p.denied)})
 	}
 	if len(waiting) == 0 && p.lent > 1 && p.silent == p.posted {
+		full := "" // no mistake of a program that never posts more
+		if p.posted == p.MaxSend {
+			full = ", and on a card the queue is full for ever"
+		}
 		all = append(all, Finding{Reuse, p.Name, fmt.Sprintf(
-			"none of its %d work requests is signaled, so nothing has told the program when the memory of %d is free", p.posted, p.lent)})
+			"none of its %d work requests is signaled, so nothing has told the program when the memory of %d is free%s", p.posted, p.lent, full)})
 	}
 	return all
 }

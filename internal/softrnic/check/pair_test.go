@@ -1,6 +1,7 @@
 package check
 
 import (
+	"strings"
 	"testing"
 )
 
@@ -65,6 +66,11 @@ func TestDestroyedPair(t *testing.T) {
 	wants(t, "two unsignaled ones, one with inline data", p.Ends(nil))
 	p.Lends()
 	wants(t, "two unsignaled ones", p.Ends(nil), Reuse)
+	full := p
+	full.MaxSend = 2
+	if all := full.Ends(nil); len(all) != 1 || all[0].Kind != Reuse || !strings.Contains(all[0].Text, "full for ever") {
+		t.Errorf("two unsignaled ones, and no room for a third: %v", all)
+	}
 	wants(t, "and a signaled one that waits", p.Ends([]bool{false, true}), Unfinished)
 	p.Posts(3, true, 0, 0)
 	wants(t, "a signaled one under way", p.Ends(nil), Unfinished)
