@@ -101,7 +101,7 @@ func ownDescriptor(argument string) int {
 }
 
 // prepare installs the filter in this thread, and sends the supervisor the descriptor for
-// notifications. It returns the path of the program.
+// notifications: see handOver. It returns the path of the program.
 func prepare(socket int, name string, of Calls) (path string, err error) {
 	path, err = exec.LookPath(name)
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
@@ -117,38 +117,50 @@ func prepare(socket int, name string, of Calls) (path string, err error) {
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return "", err
 	}
-	fd, err := install(Filter(of))
-	if err != nil {
-		return "", err
-	}
-	if err := unix.Sendmsg(socket, []byte{0}, unix.UnixRights(fd), nil, unix.MSG_NOSIGNAL); err != nil {
-		return "", err
-	}
-	return path, unix.Close(fd)
+	return path, handOver(socket, Filter(of))
 }
 
-// install installs the filter in this thread and returns the descriptor for its notifications.
-func install(filter []unix.SockFilter) (int, error) {
+// handOver installs the filter in this thread, and sends the descriptor for its notifications.
+func handOver(socket int, filter []unix.SockFilter) error {
 	const newListener, waitKillable = 1 << 3, 1 << 5
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	control := unix.UnixRights(0)
+	number := (*int32)(unsafe.Pointer(&control[unix.CmsgLen(0)]))
+	part := unix.Iovec{Base: new(byte)}
+	part.SetLen(1)
+	message := unix.Msghdr{Iov: &part, Control: &control[0]}
+	message.SetIovlen(1)
+	message.SetControllen(len(control))
+
+	// Until the descriptor is on its way, nobody answers a call that the filter intercepts, and it
+	// would wait for ever. Go's runtime makes such calls when its heap grows, and when another
+	// goroutine gets this thread's processor. So nothing here may allocate, call a function that the
+	// runtime may preempt, or be interrupted by a signal with which it preempts.
+	all, old := ^uint64(0), uint64(0)
+	const setMask, setLen = 2, 8
+	unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, setMask, uintptr(unsafe.Pointer(&all)), uintptr(unsafe.Pointer(&old)), setLen, 0, 0)
 	// With waitKillable, only a fatal signal interrupts a call that the supervisor has begun to
 	// answer. Otherwise some commands would run twice in a program with a timer.
-	fd, err := setFilter(newListener|waitKillable, &program)
+	fd, _, err := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, newListener|waitKillable, uintptr(unsafe.Pointer(&program)))
 	if err == syscall.EINVAL { // before Linux 5.19
-		fd, err = setFilter(newListener, &program)
+		fd, _, err = unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, newListener, uintptr(unsafe.Pointer(&program)))
 	}
-	switch err {
-	case 0:
-		return fd, nil
-	case syscall.EBUSY:
-		return 0, ErrNested
+	sent := syscall.Errno(0)
+	if err == 0 {
+		*number = int32(fd)
+		_, _, sent = unix.RawSyscall(unix.SYS_SENDMSG, uintptr(socket), uintptr(unsafe.Pointer(&message)), unix.MSG_NOSIGNAL)
 	}
-	return 0, fmt.Errorf("%w: %w", ErrRefused, err)
-}
+	unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, setMask, uintptr(unsafe.Pointer(&old)), 0, setLen, 0, 0)
 
-func setFilter(flags uintptr, program *unix.SockFprog) (int, syscall.Errno) {
-	fd, _, e := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(program)))
-	return int(fd), e
+	switch {
+	case err == syscall.EBUSY:
+		return ErrNested
+	case err != 0:
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	case sent != 0:
+		return sent
+	}
+	return unix.Close(int(fd))
 }
 
 // A Program is a program started by Start.
