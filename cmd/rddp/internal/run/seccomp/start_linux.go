@@ -133,9 +133,9 @@ func handOver(socket int, filter []unix.SockFilter) error {
 	message.SetControllen(len(control))
 
 	// Until the descriptor is on its way, nobody answers a call that the filter intercepts, and it
-	// would wait for ever. Go's runtime makes such calls when its heap grows, and when another
-	// goroutine gets this thread's processor. So nothing here may allocate, call a function that the
-	// runtime may preempt, or be interrupted by a signal with which it preempts.
+	// would wait for ever. Go's runtime makes such calls when its heap grows, and may when it
+	// preempts this goroutine. So nothing here may allocate, call a function that can be preempted,
+	// or be interrupted by the signal for that.
 	all, old := ^uint64(0), uint64(0)
 	const setMask, setLen = 2, 8
 	unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, setMask, uintptr(unsafe.Pointer(&all)), uintptr(unsafe.Pointer(&old)), setLen, 0, 0)
