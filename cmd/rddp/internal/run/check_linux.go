@@ -117,7 +117,8 @@ func (s *supervisor) growsInPlace(pid int, addr, n uint64) bool {
 func givenUp(c *seccomp.Call, grows func(addr, n uint64) bool) (all []check.Span) {
 	x := check.Span{Addr: c.Args[0], Len: c.Args[1]}
 	if c.Kind == seccomp.Remap {
-		now, flags := c.Args[2], c.Args[3]
+		x.Len = wholePages(x.Len)
+		now, flags := wholePages(c.Args[2]), c.Args[3]
 		switch moves := flags&unix.MREMAP_MAYMOVE != 0; {
 		case flags&unix.MREMAP_FIXED != 0: // what was at the new place is gone, too
 			all = append(all, check.Span{Addr: c.Args[4], Len: now})
@@ -132,6 +133,12 @@ func givenUp(c *seccomp.Call, grows func(addr, n uint64) bool) (all []check.Span
 		all = append(all, x)
 	}
 	return all
+}
+
+// wholePages returns the bytes of the pages that n bytes need.
+func wholePages(n uint64) uint64 {
+	page := uint64(os.Getpagesize())
+	return (n + page - 1) / page * page
 }
 
 // privateParts returns the parts of x that a process has not mapped shared: the others keep their

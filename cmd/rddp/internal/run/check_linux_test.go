@@ -190,7 +190,8 @@ func TestChannelIsLeft(t *testing.T) {
 
 // TestGivenUp: mremap gives up what it moves, and what it cuts off.
 func TestGivenUp(t *testing.T) {
-	const at, to, n = 0x10000, 0x90000, 0x2000
+	page := uint64(os.Getpagesize())
+	at, to, n := 16*page, 160*page, 2*page
 	whole := check.Span{Addr: at, Len: n}
 	for _, tt := range []struct {
 		desc             string
@@ -202,6 +203,8 @@ func TestGivenUp(t *testing.T) {
 		{"larger, without room", n, 2 * n, unix.MREMAP_MAYMOVE, false, []check.Span{whole}},
 		{"larger, without room, and it may not move", n, 2 * n, 0, false, nil},
 		{"smaller", n, n / 2, unix.MREMAP_MAYMOVE, false, []check.Span{{Addr: at + n/2, Len: n / 2}}},
+		{"larger, in the same pages", n - 7, n, unix.MREMAP_MAYMOVE, false, nil},
+		{"larger by a part of a page, without room", n - 7, n + 7, unix.MREMAP_MAYMOVE, false, []check.Span{whole}},
 		{"as large", n, n, unix.MREMAP_MAYMOVE, false, nil},
 		{"to a place", n, n, unix.MREMAP_MAYMOVE | unix.MREMAP_FIXED, true, []check.Span{{Addr: to, Len: n}, whole}},
 		{"without its pages", n, n, unix.MREMAP_MAYMOVE | unix.MREMAP_DONTUNMAP, true, []check.Span{whole}},
@@ -209,7 +212,7 @@ func TestGivenUp(t *testing.T) {
 	} {
 		c := &seccomp.Call{Kind: seccomp.Remap, Args: [6]uint64{at, tt.old, tt.size, tt.flags, to}}
 		got := givenUp(c, func(addr, more uint64) bool {
-			if addr != at+tt.old || more != tt.size-tt.old {
+			if old := wholePages(tt.old); addr != at+old || more != wholePages(tt.size)-old {
 				t.Errorf("%s: room for %#x bytes at %#x is asked for", tt.desc, more, addr)
 			}
 			return tt.room
