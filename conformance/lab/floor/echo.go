@@ -67,14 +67,15 @@ func (s *state) touch() {
 	}
 }
 
-// answer echoes messages until the peer ends the connection.
-func answer(c net.Conn, s *state) {
+// answer echoes messages of n bytes until the peer ends the connection. It calls touch before each
+// answer.
+func answer(c net.Conn, n int, touch func()) {
 	defer c.Close()
-	for b := make([]byte, message); ; {
+	for b := make([]byte, n); ; {
 		if _, err := io.ReadFull(c, b); err != nil {
 			return
 		}
-		s.touch()
+		touch()
 		if _, err := c.Write(b); err != nil {
 			return
 		}

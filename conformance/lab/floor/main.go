@@ -228,7 +228,7 @@ func serve(what string) error {
 		if _, err := fmt.Sscan(s, &l.Lines, &l.Chain); err != nil {
 			return err
 		}
-		handle = func(c net.Conn) { answer(c, newState(l)) }
+		handle = func(c net.Conn) { answer(c, message, newState(l).touch) }
 	}
 	if s, ok := strings.CutPrefix(what, "write "); ok {
 		var w work

@@ -72,20 +72,8 @@ func newSparse(pages int, load load) (*sparse, error) {
 	}
 	defer l.Close()
 	go func() {
-		c, err := l.Accept()
-		if err != nil {
-			return
-		}
-		defer c.Close()
-		p := newPath(pages, load)
-		for b := make([]byte, shortMessage); ; {
-			if _, err := io.ReadFull(c, b); err != nil {
-				return
-			}
-			p.walk()
-			if _, err := c.Write(b); err != nil {
-				return
-			}
+		if c, err := l.Accept(); err == nil {
+			answer(c, shortMessage, newPath(pages, load).walk)
 		}
 	}()
 	c, err := net.Dial("tcp", l.Addr().String())
