@@ -14,6 +14,8 @@ import (
 // handsOver is the argv[0] of a process of TestHandOver.
 const handsOver = "hands-over"
 
+// TestMain runs the tests, or is that process. Its filter intercepts all calls but the sending, and
+// the two that block and unblock signals.
 func TestMain(m *testing.M) {
 	if os.Args[0] == handsOver {
 		for range 2 {
@@ -58,7 +60,7 @@ func TestHandOver(t *testing.T) {
 			defer c.Wait()
 			defer c.Process.Kill()
 			theirs.Close()
-			fd, err := receiveListener(ends[0]) // for ever, if the process waits
+			fd, err := receiveListener(ends[0]) // hangs if the process waits for an answer
 			if err != nil {
 				t.Fatal(err)
 			}

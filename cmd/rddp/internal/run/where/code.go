@@ -49,7 +49,8 @@ func decode(code []byte) (i x86asm.Inst, ok bool) {
 const maxJumps = 16
 
 // goesTo reports whether a call of target arrives at a function: directly, or by jumps before
-// anything is on the stack. Files call functions of other files so, and functions end so in a call.
+// anything is on the stack. A call of a function in another file takes such a jump, and a tail call
+// is one.
 func goesTo(m Memory, target, function uint64) bool {
 	budget := maxJumps
 	return arrives(m, target, function, &budget)
